@@ -1,0 +1,114 @@
+"""The agent's side of a task: two tools, and one reply to each call (L-1, A-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import field, frozen
+
+from deska_host.blobs import Image, Shelf
+from deska_host.engine import Engine
+from deska_host.waiter import Waiter
+from deska_sdk.errors import AgentCode
+from deska_sdk.router import CallCancelled, CallRequested, ListRequested, Reply
+
+
+@frozen
+class AgentReply:
+    """What an agent gets back.
+
+    ``text`` is the host's own JSON or sentence, or the fenced answer of a read; ``images`` come
+    after it, in the order of ``image:1``, ``image:2``, …; ``code`` says why a call was refused.
+    """
+
+    text: str = field(repr=False)
+    images: tuple[Image, ...] = ()
+    code: AgentCode | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call was refused."""
+        return self.code is not None
+
+
+class Replies:
+    """Brings each reply to who waits for it."""
+
+    def __init__(self, engine: Engine, shelf: Shelf, new_call_id: Callable[[], str]) -> None:
+        self._engine = engine
+        self._shelf = shelf
+        self._new_call_id = new_call_id
+        self._last = 0
+        self._waiters: dict[str, Waiter[AgentReply]] = {}
+        engine.perform(Reply, self._reply)
+
+    def __len__(self) -> int:
+        return len(self._waiters)
+
+    async def list(self, task: str, turn: str) -> AgentReply:
+        """What is connected to the task."""
+        request = self._new_request()
+        return await self._wait(request, ListRequested(request, task, turn))
+
+    async def call(
+        self, task: str, turn: str, panel: str, action: str, payload: object
+    ) -> AgentReply:
+        """Call an action. A cancelled call is over for the page too."""
+        request = self._new_request()
+        event = CallRequested(
+            request, self._new_call_id(), task, turn, panel, action, payload
+        )
+        return await self._wait(request, event)
+
+    def _new_request(self) -> str:
+        self._last += 1
+        return str(self._last)
+
+    async def _wait(self, request: str, event: ListRequested | CallRequested) -> AgentReply:
+        waiter = self._waiters[request] = Waiter[AgentReply]()
+        try:
+            self._engine.feed(event)
+            return await waiter.wait()
+        finally:
+            if not waiter.done:
+                self._engine.feed(CallCancelled(request))
+            del self._waiters[request]
+
+    def _reply(self, effect: Reply) -> None:
+        waiter = self._waiters.get(effect.request)
+        if waiter is None:
+            self._shelf.release(effect.images)
+        else:
+            images = tuple(Image(self._shelf.take(handle).data) for handle in effect.images)
+            waiter.set(AgentReply(effect.text, images, effect.code))
+
+
+class Agent:
+    """The two tools of one task, in one turn. After the turn every call is ``stopped``."""
+
+    def __init__(self, replies: Replies, task: str, turn: str) -> None:
+        self._replies = replies
+        self._task = task
+        self._turn = turn
+
+    async def list_panels(self) -> AgentReply:
+        """The panels connected to this task and their actions, as compact JSON (L-2)."""
+        return await self._replies.list(self._task, self._turn)
+
+    async def call_action(self, panel: str, action: str, input: object) -> AgentReply:  # noqa: A002
+        """Call an action of a connected panel.
+
+        Every refusal is a reply with ``code`` and its fixed sentence; nothing is raised for it.
+
+        :param panel: the panel's id, from :meth:`list_panels`.
+        :param action: the action's name.
+        :param input: a JSON value, or JSON text as ``str`` or ``bytes`` (D-11).
+        """
+        # What is no text is the id of no panel and the name of no action.
+        return await self._replies.call(
+            self._task,
+            self._turn,
+            panel if type(panel) is str else "",
+            action if type(action) is str else "",
+            input,
+        )

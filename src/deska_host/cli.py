@@ -1,0 +1,75 @@
+"""The command ``deska``.
+
+::
+
+    deska check my-panel
+    deska schema > panel.schema.json
+    deska demo
+
+A command is a module with ``run(argv) -> int``, imported only when it is asked for: checking a
+file neither starts a loop nor decodes an image.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+from typing import Protocol, cast
+
+from attrs import frozen
+
+
+@frozen
+class _Command:
+    module: str
+    summary: str
+
+
+class _Module(Protocol):
+    def run(self, argv: list[str]) -> int: ...
+
+
+#: A new command is one line here and one module.
+COMMANDS: dict[str, _Command] = {
+    "check": _Command("deska_host._cli_check", "check a panel's folder or its panel.json"),
+    "schema": _Command(
+        "deska_host._cli_schema", "print the JSON Schema of panel.json, for editors"
+    ),
+    "demo": _Command("deska_host.demo", "show a panel and an agent at work, in this terminal"),
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run one command and give the exit status: 0 good, 1 not, 2 could not be tried.
+
+    ``argv`` is what follows ``deska`` on the command line; ``None`` takes the process's own.
+    Nothing is raised but what a command did not foresee.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A terminal that cannot show a character shows its number instead of failing.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    try:
+        given = _parser().parse_args(argv)
+        command = COMMANDS[given.command]
+        module = cast("_Module", import_module(command.module))
+        return module.run(given.rest)
+    except SystemExit as stop:  # argparse has said why
+        return stop.code if isinstance(stop.code, int) else 2
+    except BrokenPipeError:  # whoever read the output has read enough
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()]
+    parser = argparse.ArgumentParser(
+        prog="deska",
+        description="Panels that agents can use, and the boundary between the two.",
+        epilog="\n".join(["commands:", *lines, "", "deska COMMAND --help tells more."]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="...")
+    return parser

@@ -1,0 +1,68 @@
+"""The loop between the router and the world: events in, effects done, never re-entered."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import anyio
+
+from deska_host.clock import Clock
+from deska_sdk.router import Effect, Event, Router, Tick
+
+E = TypeVar("E", bound=Effect)
+
+
+class Engine:
+    """Owns the router. All of it runs in the loop's thread."""
+
+    def __init__(self, router: Router, clock: Clock) -> None:
+        self.router = router
+        self.clock = clock
+        self._performers: dict[type, Callable[[Any], None]] = {}
+        self._events: deque[Event] = deque()
+        self._stepping = False
+        self._earlier = anyio.Event()
+        # The deadline that the clock sleeps for; ``None`` while it sleeps for none.
+        self._armed: float | None = None
+
+    def perform(self, kind: type[E], performer: Callable[[E], None]) -> None:
+        """Have effects of this kind done by ``performer``."""
+        self._performers[kind] = performer
+
+    def feed(self, event: Event) -> None:
+        """Give the router an event and do what it says.
+
+        An event that comes while effects are being done waits until they are.
+        """
+        events = self._events
+        events.append(event)
+        if self._stepping:
+            return
+        self._stepping = True
+        try:
+            while events:
+                for effect in self.router.step(events.popleft(), self.clock.now()):
+                    self._performers[type(effect)](effect)
+        finally:
+            self._stepping = False
+        deadline = self.router.next_deadline()
+        if deadline is not None and (self._armed is None or deadline < self._armed):
+            self._earlier.set()
+
+    # --- the timer that the clock runs
+
+    def deadline(self) -> float | None:
+        """When the next deadline falls."""
+        self._armed = self.router.next_deadline()
+        self._earlier = anyio.Event()
+        return self._armed
+
+    def tick(self) -> None:
+        """Let due deadlines fall."""
+        self.feed(Tick())
+
+    async def changed(self) -> None:
+        """Return when an earlier deadline came up."""
+        await self._earlier.wait()

@@ -1,0 +1,258 @@
+"""Running pages: each an async function with its listeners, in the host's process (G-4)."""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import anyio
+import anyio.abc
+import sniffio
+from attrs import define, field
+
+from deska_host.blobs import Shelf
+from deska_host.engine import Engine
+from deska_host.page import Deska, Listener, PageSide
+from deska_host.port import PagePort
+from deska_sdk.errors import PageError
+from deska_sdk.limits import Limits
+from deska_sdk.panels.pagecore import PageCore
+from deska_sdk.panels.port import Direction, Message, check_message
+from deska_sdk.router import (
+    ClosePage,
+    Connected,
+    Deliver,
+    Init,
+    PageClosed,
+    PageReady,
+    PageStarted,
+    Responded,
+    SettleRespond,
+)
+
+PageMain = Callable[[Deska], Awaitable[object]]
+PageErrorHook = Callable[[str, Exception], None]
+
+
+@define(eq=False)
+class RunningPage:
+    """A page that runs, or ran."""
+
+    instance: str
+    panel: str
+    kind: str
+    #: The page's end of the port.
+    side: PageSide = field(init=False, repr=False)
+    _tasks: anyio.abc.TaskGroup | None = field(default=None, init=False, repr=False)
+    _closed: anyio.Event = field(factory=anyio.Event, init=False, repr=False)
+    _to_start: deque[tuple[Listener, dict[str, Any]]] = field(
+        factory=deque[tuple[Listener, dict[str, Any]]], init=False, repr=False
+    )
+    _starting: bool = field(default=False, init=False, repr=False)
+
+    @property
+    def closed(self) -> bool:
+        """Whether nothing of the page runs any more."""
+        return self._closed.is_set()
+
+    async def wait_closed(self) -> None:
+        """Return when nothing of the page runs any more."""
+        await self._closed.wait()
+
+
+class Pages:
+    """All running pages of one host."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        port: PagePort,
+        shelf: Shelf,
+        limits: Limits,
+        new_instance: Callable[[], str],
+        on_error: PageErrorHook | None,
+    ) -> None:
+        self._engine = engine
+        self._port = port
+        self._shelf = shelf
+        self._limits = limits
+        self._new_instance = new_instance
+        self._on_error = on_error
+        self._running: dict[str, RunningPage] = {}
+        engine.perform(Deliver, self._deliver)
+        engine.perform(SettleRespond, self._settle_respond)
+        engine.perform(Init, self._init)
+        engine.perform(Connected, self._connected)
+        engine.perform(ClosePage, self._close_page)
+
+    def all(self) -> tuple[RunningPage, ...]:
+        """Every running page."""
+        return tuple(self._running.values())
+
+    def of(self, panel: str) -> tuple[RunningPage, ...]:
+        """The running pages of the panel."""
+        return tuple(page for page in self._running.values() if page.panel == panel)
+
+    async def run(
+        self,
+        panel: str,
+        main: PageMain,
+        kind: str,
+        *,
+        task_status: anyio.abc.TaskStatus[RunningPage],
+    ) -> None:
+        """Run a page until it is closed or raises; started as soon as it may hear calls."""
+        page = RunningPage(self._new_instance(), panel, kind)
+        core = PageCore(self._limits)
+        page.side = PageSide(
+            core,
+            lambda message: self._from_page(page, message),
+            lambda listener, payload: self._start(page, listener, payload),
+        )
+        try:
+            async with anyio.create_task_group() as tasks:
+                page._tasks = tasks
+                self._running[page.instance] = page
+                self._engine.feed(PageStarted(page.instance, panel, "extras" if kind == "extras" else "desk"))
+                task_status.started(page)
+                try:
+                    await main(Deska(page.side))
+                    # G-4: returning leaves the page up.
+                    await anyio.sleep_forever()
+                except Exception as error:  # noqa: BLE001 - whatever a page raises closes it
+                    self._report(panel, error)
+                    tasks.cancel_scope.cancel()
+        finally:
+            self._forget(page)
+            page._closed.set()
+
+    def close(self, page: RunningPage) -> None:
+        """Stop a page; its waiting calls end at once (A-7)."""
+        self._forget(page)
+        if page._tasks is not None:
+            page._tasks.cancel_scope.cancel()
+
+    def _forget(self, page: RunningPage) -> None:
+        if self._running.pop(page.instance, None) is not None:
+            self._engine.feed(PageClosed(page.instance))
+
+    # --- to the page
+
+    def _deliver(self, effect: Deliver) -> None:
+        for container, key in effect.images:
+            container[key] = self._shelf.take(container[key])
+        self._to_page(
+            effect.instance,
+            {
+                "type": "agent.action",
+                "callId": effect.call_id,
+                "action": effect.action,
+                "input": effect.input,
+            },
+        )
+
+    def _settle_respond(self, effect: SettleRespond) -> None:
+        self._settle(effect.instance, effect.respond_id, True, effect.code)
+
+    def _settle(self, instance: str, ticket: int, value: object, code: str | None) -> None:
+        if code is None:
+            self._to_page(instance, {"type": "settled", "id": ticket, "value": value})
+        else:
+            self._to_page(instance, {"type": "refused", "id": ticket, "code": str(code)})
+
+    def _init(self, effect: Init) -> None:
+        self._to_page(effect.instance, {"type": "init", "agent": {"tasks": effect.tasks}})
+
+    def _connected(self, effect: Connected) -> None:
+        self._to_page(effect.instance, {"type": "agent.connected", "tasks": effect.tasks})
+
+    def _close_page(self, effect: ClosePage) -> None:
+        page = self._running.get(effect.instance)
+        if page is not None:
+            self.close(page)
+
+    def _to_page(self, instance: str, message: Message) -> None:
+        page = self._running.get(instance)
+        if page is not None:
+            page.side.receive(message)
+
+    # --- from the page
+
+    def _from_page(self, page: RunningPage, message: Message) -> None:
+        checked = check_message(message, Direction.TO_HOST)
+        if page.instance not in self._running:
+            return
+        match checked["type"]:
+            case "ready":
+                self._engine.feed(PageReady(page.instance))
+            case "agent.respond":
+                call_id = checked["callId"]
+                self._engine.feed(
+                    Responded(
+                        page.instance,
+                        checked["id"],
+                        # Whatever is no text is no call's id.
+                        call_id if type(call_id) is str else "",
+                        checked["answer"],
+                    )
+                )
+            case _:
+                assert page._tasks is not None, "a page that sends is running"
+                page._tasks.start_soon(self._answer, page, checked)
+
+    async def _answer(self, page: RunningPage, message: Message) -> None:
+        value, code = None, None
+        try:
+            value = await self._port.answer(page.panel, message)
+        except PageError as refused:
+            code = refused.code
+        self._settle(page.instance, message["id"], value, code)
+
+    # --- listeners
+
+    def _start(self, page: RunningPage, listener: Listener, payload: dict[str, Any]) -> None:
+        assert page._tasks is not None, "a page that hears is running"
+        if sniffio.current_async_library() == "asyncio":
+            # asyncio starts tasks in the order in which they were made.
+            page._tasks.start_soon(self._run_listener, page, listener, payload, None)
+            return
+        page._to_start.append((listener, payload))
+        if not page._starting:
+            page._starting = True
+            page._tasks.start_soon(self._start_in_order, page)
+
+    async def _start_in_order(self, page: RunningPage) -> None:
+        # A-4: handlers start in arrival order. trio starts tasks in any order, so each is waited
+        # for until it has begun.
+        assert page._tasks is not None, "a page that hears is running"
+        try:
+            while page._to_start:
+                listener, payload = page._to_start.popleft()
+                begun = anyio.Event()
+                page._tasks.start_soon(self._run_listener, page, listener, payload, begun)
+                await begun.wait()
+        finally:
+            page._starting = False
+
+    async def _run_listener(
+        self,
+        page: RunningPage,
+        listener: Listener,
+        payload: dict[str, Any],
+        begun: anyio.Event | None,
+    ) -> None:
+        if begun is not None:
+            begun.set()
+        try:
+            result = listener(payload)
+            if inspect.isawaitable(result):
+                await result
+        except Exception as error:  # noqa: BLE001 - a failing handler is its page's own matter
+            self._report(page.panel, error)
+
+    def _report(self, panel: str, error: Exception) -> None:
+        # B-2: an exception of a page can hold anything; only who asked for it sees it.
+        if self._on_error is not None:
+            self._on_error(panel, error)

@@ -1,0 +1,126 @@
+"""The person's side: connecting, disconnecting, turning off, and what a panel did (section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deska_host.activity import Activity, Counts
+from deska_host.engine import Engine
+from deska_host.store import StoreFailed
+from deska_host.waiter import Waiter
+from deska_sdk.errors import PersonCode, Refused
+from deska_sdk.panels.consent import Sheet, sheet_of
+from deska_sdk.router import (
+    ConnectAsked,
+    DisconnectAsked,
+    Done,
+    InstallAsked,
+    ShowSheet,
+    SwitchAsked,
+    UninstallAsked,
+)
+
+
+class ConsentNeeded(Refused):
+    """The person has to see ``sheet`` first; connect again with its fingerprint (C-1)."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        super().__init__(PersonCode.CONSENT_NEEDED)
+        self.sheet = sheet
+
+
+PersonAsk = InstallAsked | UninstallAsked | ConnectAsked | DisconnectAsked | SwitchAsked
+
+
+class Asking:
+    """Brings the end of each ask to who waits for it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._last = 0
+        self._waiters: dict[str, Waiter[Done | ShowSheet]] = {}
+        engine.perform(Done, self._told)
+        engine.perform(ShowSheet, self._told)
+
+    async def ask(self, make: Callable[[str], PersonAsk]) -> None:
+        """Ask for something and wait until it is durable.
+
+        An ask that was made goes on when the wait for it is cancelled.
+
+        :raises Refused: with a code of the person's side.
+        :raises ConsentNeeded: the sheet has to be shown first.
+        :raises StoreFailed: the store could not write it; nothing was changed.
+        """
+        self._last += 1
+        name = str(self._last)
+        waiter = self._waiters[name] = Waiter[Done | ShowSheet]()
+        try:
+            self._engine.feed(make(name))
+            told = await waiter.wait()
+        finally:
+            del self._waiters[name]
+        if isinstance(told, ShowSheet):
+            raise ConsentNeeded(told.sheet)
+        if told.code is not None:
+            raise Refused(told.code)
+        if told.failed:
+            raise StoreFailed
+
+    def _told(self, effect: Done | ShowSheet) -> None:
+        waiter = self._waiters.get(effect.ask)
+        if waiter is not None:
+            waiter.set(effect)
+
+
+class Person:
+    """What only the person does. An embedder gives it to its own screens, never to an agent."""
+
+    def __init__(self, engine: Engine, asking: Asking, counts: Counts) -> None:
+        self._engine = engine
+        self._asking = asking
+        self._counts = counts
+
+    def sheet(self, panel: str) -> Sheet:
+        """What the person is asked before the panel is connected for the first time (C-1).
+
+        :raises Refused: ``unknown_panel``.
+        """
+        installed = self._engine.router.installed().get(panel)
+        if installed is None:
+            raise Refused(PersonCode.UNKNOWN_PANEL)
+        return sheet_of(installed[0])
+
+    async def connect(self, task: str, panel: str, *, consent: str | None = None) -> None:
+        """Connect the panel to the task; it is durable when this returns.
+
+        :param consent: the ``fingerprint`` of the sheet that the person agreed to. It is asked
+            for once per panel, and again when an update changes what the sheet said (C-2).
+        :raises ConsentNeeded: show its ``sheet``, then connect again.
+        :raises Refused: ``unknown_panel``, ``unknown_task``, ``no_actions``, or why this kind of
+            task cannot be connected (C-3).
+        """
+        await self._asking.ask(lambda ask: ConnectAsked(ask, task, panel, consent))
+
+    async def disconnect(self, task: str, panel: str) -> None:
+        """Disconnect the panel from the task. Its open calls end at once (C-7)."""
+        await self._asking.ask(lambda ask: DisconnectAsked(ask, task, panel))
+
+    async def turn_actions_off(self) -> None:
+        """Turn panel actions off for every task; open calls end at once (C-6)."""
+        await self._asking.ask(lambda ask: SwitchAsked(ask, False))
+
+    async def turn_actions_on(self) -> None:
+        """Turn panel actions on again; connections are as they were before (C-6)."""
+        await self._asking.ask(lambda ask: SwitchAsked(ask, True))
+
+    def connected(self, task: str) -> tuple[str, ...]:
+        """The ids of the panels connected to the task, in connection order."""
+        return self._engine.router.connected(task)
+
+    def held(self, panel: str) -> bool:
+        """Whether the panel's connections wait for the person to agree to its new sheet (C-2)."""
+        return self._engine.router.held(panel)
+
+    async def activity(self, panel: str) -> Activity:
+        """What the panel did on this computer (B-1)."""
+        return await self._counts.of(panel)

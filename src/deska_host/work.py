@@ -1,0 +1,132 @@
+"""The effects that take time: reading and encoding images, switching modes, committing (A-3)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import anyio
+import anyio.abc
+import anyio.to_thread
+
+from deska_host.blobs import Shelf
+from deska_host.engine import Engine
+from deska_host.folder import TaskFolder
+from deska_host.imaging import ImageExecutor
+from deska_host.keeper import Keeper
+from deska_sdk.errors import AgentCode, DeskaError, Refused
+from deska_sdk.limits import Limits
+from deska_sdk.router import (
+    CancelOp,
+    Committed,
+    EncodeImage,
+    ImageEncoded,
+    ImageHandle,
+    ImageRead,
+    ModeSwitched,
+    Persist,
+    ReadImage,
+    Release,
+    SwitchMode,
+)
+
+E = TypeVar("E")
+
+
+class Work:
+    """Starts what the router wants started and feeds back what came of it."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        keeper: Keeper,
+        shelf: Shelf,
+        images: ImageExecutor,
+        limits: Limits,
+        tasks: anyio.abc.TaskGroup,
+        background: str,
+    ) -> None:
+        self._engine = engine
+        self._keeper = keeper
+        self._shelf = shelf
+        self._images = images
+        self._limits = limits
+        self._tasks = tasks
+        self._background = background
+        self._scopes: dict[int, anyio.CancelScope] = {}
+        #: The folders of the tasks that are here and have one.
+        self.folders: dict[str, TaskFolder] = {}
+        engine.perform(ReadImage, lambda effect: self._start(effect.op, self._read, effect))
+        engine.perform(EncodeImage, lambda effect: self._start(effect.op, self._encode, effect))
+        engine.perform(SwitchMode, self._switch)
+        engine.perform(Persist, self._persist)
+        engine.perform(CancelOp, self._cancel)
+        engine.perform(Release, lambda effect: shelf.release(effect.images))
+
+    def __len__(self) -> int:
+        return len(self._scopes)
+
+    def _start(self, op: int, run: Callable[[E], Awaitable[None]], effect: E) -> None:
+        scope = self._scopes[op] = anyio.CancelScope()
+        self._tasks.start_soon(self._run, op, scope, run, effect)
+
+    async def _run(
+        self, op: int, scope: anyio.CancelScope, run: Callable[[E], Awaitable[None]], effect: E
+    ) -> None:
+        try:
+            with scope:
+                await run(effect)
+        finally:
+            self._scopes.pop(op, None)
+
+    def _cancel(self, effect: CancelOp) -> None:
+        # A commit has no scope: it is never cancelled, its completion is only of no use.
+        scope = self._scopes.get(effect.op)
+        if scope is not None:
+            scope.cancel()
+
+    async def _read(self, effect: ReadImage) -> None:
+        self._engine.feed(ImageRead(effect.op, await self._image(effect)))
+
+    async def _image(self, effect: ReadImage) -> ImageHandle | AgentCode:
+        folder = self.folders.get(effect.task)
+        if folder is None:
+            return AgentCode.IMAGE_NOT_FOUND
+        try:
+            # A thread cannot be stopped; one that hangs in a file system is left behind.
+            data = await anyio.to_thread.run_sync(
+                folder.read, effect.path, abandon_on_cancel=True
+            )
+            info = await self._images.verify(data)
+        except Refused as refused:
+            return AgentCode(refused.code)
+        return self._shelf.put(data, info.media_type)
+
+    async def _encode(self, effect: EncodeImage) -> None:
+        self._engine.feed(ImageEncoded(effect.op, await self._png(effect)))
+
+    async def _png(self, effect: EncodeImage) -> ImageHandle | None:
+        store = self._keeper.store
+        try:
+            kept = await self._keeper.run(
+                lambda: store.file_get(effect.panel, effect.file_id)
+            )
+            if kept is None:
+                return None
+            png = await self._images.to_png(
+                kept[1], max_side=self._limits.image_side, background=self._background
+            )
+        except DeskaError:
+            return None
+        return self._shelf.put(png, "image/png")
+
+    def _switch(self, effect: SwitchMode) -> None:
+        # Every task of this host is in Supervised already, so the switch is there at once.
+        self._engine.feed(ModeSwitched(effect.op, True))
+
+    def _persist(self, effect: Persist) -> None:
+        store = self._keeper.store
+        self._keeper.post(
+            lambda: store.apply(effect.records),
+            lambda _, error: self._engine.feed(Committed(effect.op, error is None)),
+        )

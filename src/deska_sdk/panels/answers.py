@@ -1,0 +1,109 @@
+"""What a page answers, checked: a write's few closed values (W-1), a read's value (N-1)."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from attrs import field, frozen
+
+from deska_sdk import fence
+from deska_sdk.errors import InvalidValue
+from deska_sdk.limits import Limits
+from deska_sdk.problems import Fault, Rule
+from deska_sdk.revisions import is_revision
+from deska_sdk.schema import Checked, Checker
+
+WRITE_KEYS = frozenset({"ok", "revision", "error"})
+WRITE_ERRORS = frozenset({"invalid", "conflict", "not_found", "failed"})
+
+UNAVAILABLE = "image:unavailable"
+
+
+@frozen
+class WriteAnswer:
+    """A write's answer as W-1 allows it. ``revision`` is the page's own text."""
+
+    ok: bool
+    revision: str | None = field(default=None, repr=False)
+    error: str | None = None
+
+
+def write_answer(payload: object, limits: Limits) -> WriteAnswer:
+    """``payload`` as a write's answer.
+
+    :raises InvalidValue: it is anything but W-1's ``{ok, revision?, error?}``.
+    """
+    if type(payload) is dict:
+        answer = cast("dict[object, object]", payload)
+        ok = answer.get("ok")
+        revision, error = answer.get("revision"), answer.get("error")
+        if (
+            type(ok) is bool
+            and all(type(key) is str and key in WRITE_KEYS for key in answer)
+            and ("revision" not in answer or is_revision(revision, limits.revision))
+            and (
+                "error" not in answer
+                or (not ok and type(error) is str and error in WRITE_ERRORS)
+            )
+        ):
+            return WriteAnswer(ok, cast("str | None", revision), cast("str | None", error))
+    raise InvalidValue((Fault(where="", rule=Rule.WRONG_TYPE, expected="object"),))
+
+
+def write_text(answer: WriteAnswer, counter: str | None) -> str:
+    """What the agent gets for a write: counters and closed words, no text of the page (W-2)."""
+    told: dict[str, object] = {"ok": answer.ok}
+    if counter is not None:
+        told["revision"] = counter
+    if answer.error is not None:
+        told["error"] = answer.error
+    return json.dumps(told, separators=(",", ":"))
+
+
+@frozen
+class ReadAnswer:
+    """A read's answer that fits its schema, as it was sent."""
+
+    checked: Checked = field(repr=False)
+    #: Its compact JSON as sent.
+    line: str = field(repr=False)
+    #: The ids of its images, each once, in document order.
+    file_ids: tuple[str, ...] = field(repr=False)
+
+
+def read_answer(payload: object, output: Checker, limits: Limits) -> ReadAnswer:
+    """``payload`` checked as sent (N-1, I-3).
+
+    :raises InvalidValue: it does not fit ``output``, or names too many images.
+    :raises TooLarge: its compact JSON is over N-4's limit. A schema fault wins over size.
+    """
+    checked = output.examine(payload)
+    ids = tuple(dict.fromkeys(cast("str", place[key]) for place, key in _places(checked)))
+    if len(ids) > limits.images:
+        raise InvalidValue((Fault(where="", rule=Rule.TOO_MANY_ITEMS, limit=limits.images),))
+    return ReadAnswer(checked, fence.compact(checked.value, limits.answer), ids)
+
+
+def fenced(
+    panel_id: str, panel_name: str, answer: ReadAnswer, sent: dict[str, str], limits: Limits
+) -> str:
+    """The fenced text of a read (N-1): stripped, with ``image:N`` where ids stood (I-4).
+
+    ``sent`` maps the id of each image that is sent to its ``image:N``. Call it once for an
+    answer: its value is changed in place.
+
+    :raises TooLarge: the escaped line is over N-4's limit.
+    """
+    checked, line = answer.checked, answer.line
+    changed = checked.strip(line)
+    for place, key in _places(checked):
+        place[key] = sent.get(place[key], UNAVAILABLE)
+        changed = True
+    if changed:
+        line = fence.compact(checked.value, limits.answer)
+    return fence.wrap(panel_id, panel_name, fence.escape(line, limits.answer))
+
+
+def _places(checked: Checked) -> list[tuple[Any, Any]]:
+    return cast("list[tuple[Any, Any]]", checked.images)

@@ -1,0 +1,198 @@
+"""How a call starts and is stopped: checked, prepared, delivered, ended from outside (A-1)."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from deska_sdk.errors import AgentCode, InvalidValue
+from deska_sdk.panels.desk import Connection, Page, Route
+from deska_sdk.panels.effects import (
+    Count,
+    Deliver,
+    ImageHandle,
+    Notice,
+    NoticeKind,
+    Notify,
+    ReadImage,
+    Release,
+    Reply,
+)
+from deska_sdk.panels.events import CallRequested, ImageRead, ListRequested
+from deska_sdk.panels.refusals import refusal_text
+from deska_sdk.panels.requests import Request, Requests
+from deska_sdk.panels.tables import AskState, Cause
+
+
+class Calls:
+    """What the agent asks, until the page has heard it."""
+
+    def __init__(self, requests: Requests) -> None:
+        self._requests = requests
+        self._desk = requests.desk
+        self._limits = requests.limits
+        self._emit = requests.emit
+
+    # --- the agent asks
+
+    def list(self, event: ListRequested) -> None:
+        """Answer what is connected to the task (L-1)."""
+        if self._requests.turn_over(event.task, event.turn):
+            text = refusal_text(AgentCode.STOPPED, self._limits)
+            self._emit(Reply(event.request, text, code=AgentCode.STOPPED))
+        else:
+            self._emit(Reply(event.request, self._desk.list_text(event.task)))
+
+    def request(self, event: CallRequested, now: float) -> None:
+        """Check a call and deliver it, or prepare its images first (A-1)."""
+        made = self._check(event)
+        if isinstance(made, Request):
+            self._requests.add(made)
+            if made.checked.images:
+                self._requests.deadlines.set(made, now + self._limits.preparing_seconds)
+                self._read_next(made)
+            else:
+                self._deliver(made, made.page, now)
+
+    def _check(self, event: CallRequested) -> Request | None:
+        if self._requests.turn_over(event.task, event.turn):
+            return self._refuse(event, AgentCode.STOPPED)
+        route = self._desk.route(event.task, event.panel, event.action)
+        if isinstance(route, AgentCode):
+            return self._refuse(event, route)
+        connection, offered = route.connection, route.offered
+        limits = self._limits
+        if (
+            len(connection.open) >= limits.open_calls_per_connection
+            or connection.panel.open_calls >= limits.open_calls_per_panel
+        ):
+            return self._refuse(event, AgentCode.PANEL_BUSY)
+        payload = event.payload
+        try:
+            if isinstance(payload, (str, bytes, bytearray, memoryview)):
+                checked = offered.input.examine_json(cast("str | bytes", payload))
+            else:
+                checked = offered.input.examine(payload)
+        except InvalidValue as invalid:
+            return self._refuse(event, AgentCode.INVALID_INPUT, invalid)
+        if offered.output is not None and not self._desk.tasks[event.task].attached.can_switch:
+            return self._refuse(event, AgentCode.PAUSE_FAILED)
+        if len(checked.images) > limits.images:
+            return self._refuse(event, AgentCode.TOO_MANY_IMAGES)
+        return Request(
+            event.request,
+            event.call_id,
+            event.turn,
+            connection,
+            offered,
+            checked,
+            page=route.page,
+        )
+
+    def _refuse(
+        self, event: CallRequested, code: AgentCode, invalid: InvalidValue | None = None
+    ) -> None:
+        installed = self._desk.panels.get(event.panel)
+        if installed is not None:
+            declared = event.action if event.action in installed.actions else ""
+            self._emit(Count(event.panel, declared, code))
+            self._emit(
+                Notify(Notice(NoticeKind.CALL_ENDED, event.panel, event.task, declared, code))
+            )
+        text = refusal_text(code, self._limits, invalid=invalid)
+        self._emit(Reply(event.request, text, code=code))
+
+    # --- preparing
+
+    def _read_next(self, request: Request) -> None:
+        container, key = request.checked.images[len(request.images)]
+        op = self._requests.start(request)
+        self._emit(ReadImage(op, request.connection.task, container[key]))
+
+    def image_read(self, event: ImageRead, now: float) -> None:
+        """An image of a call was read, or could not be (I-1, I-2)."""
+        image = event.image
+        request = self._requests.completed(event.op)
+        if request is None:
+            if isinstance(image, ImageHandle):
+                self._emit(Release((image,)))
+        elif isinstance(image, AgentCode):
+            self._requests.move(request, Cause.REFUSED, image)
+        else:
+            request.images.append(image)
+            request.image_bytes += image.size
+            panel = request.connection.panel
+            panel.image_bytes += image.size
+            if panel.image_bytes > self._limits.image_bytes_per_panel:
+                self._requests.move(request, Cause.REFUSED, AgentCode.PANEL_BUSY)
+            elif len(request.images) < len(request.checked.images):
+                self._read_next(request)
+            else:
+                self._redeliver(request, now)
+
+    def _redeliver(self, request: Request, now: float) -> None:
+        # A-1: reading images took time, so the first five are asked again.
+        route = self._desk.route(
+            request.connection.task, request.panel_id, request.offered.action.name
+        )
+        if isinstance(route, Route):
+            request.offered = route.offered
+            self._deliver(request, route.page, now)
+        else:
+            self._requests.move(request, Cause.REFUSED, route)
+
+    def _deliver(self, request: Request, page: Page | None, now: float) -> None:
+        checked, connection = request.checked, request.connection
+        if checked.counters:
+            counter = self._desk.counter(connection.task, request.panel_id)
+            for container, key in checked.counters:
+                revision = counter.revision(container[key])
+                if revision is not None:
+                    # R-4: the page receives its own revision, which need not fit maxLength.
+                    container[key] = revision
+        for (container, key), image in zip(checked.images, request.images, strict=True):
+            container[key] = image
+        # From here on the images are the page's; their bytes count until the call ends (A-8).
+        request.images.clear()
+        assert page is not None, "a request is delivered to the page its route named"
+        self._requests.move(request, Cause.IMAGES_READ)
+        request.page, request.ask = page, AskState.DELIVERED
+        page.asks[request.call_id] = request
+        self._requests.deadlines.set(request, now + self._limits.waiting_seconds)
+        name = request.offered.action.name
+        self._emit(
+            Deliver(
+                page.instance,
+                request.call_id,
+                name,
+                cast("dict[str, object]", checked.value),
+                tuple(checked.images),
+            )
+        )
+        self._emit(
+            Notify(Notice(NoticeKind.CALL_STARTED, request.panel_id, connection.task, name))
+        )
+
+    # --- what ends calls from outside
+
+    def cancel(self, request_id: str) -> None:
+        """The agent no longer waits."""
+        request = self._requests.get(request_id)
+        if request is not None:
+            self._requests.move(request, Cause.STOPPED)
+
+    def end_turn(self, task: str, turn: str) -> None:
+        """End the open calls of a turn."""
+        for connection in self._desk.connections(task):
+            for request in tuple(connection.open.values()):
+                if request.turn == turn:
+                    self._requests.move(request, Cause.STOPPED)
+
+    def end_all(self, connection: Connection, cause: Cause) -> None:
+        """End the open calls of a connection."""
+        for request in tuple(connection.open.values()):
+            self._requests.move(request, cause)
+
+    def close_page(self, page: Page) -> None:
+        """End what waits for the page (A-7)."""
+        for request in tuple(page.asks.values()):
+            self._requests.move(request, Cause.PAGE_CLOSED)

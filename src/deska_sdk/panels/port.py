@@ -1,0 +1,80 @@
+"""The port between a page and the host: a closed table of messages of plain values (G-5).
+
+There is no other way through. None of the messages calls a tool, reads or writes the
+conversation, says which task or agent called, or reaches the person's side.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+from attrs import frozen
+
+from deska_sdk.errors import PageCode, PageError
+
+
+class Direction(StrEnum):
+    """Who sends a message."""
+
+    TO_HOST = "to host"
+    TO_PAGE = "to page"
+
+
+@frozen
+class MessageKind:
+    """What a message must hold besides its ``type``: these keys, all of them and no other."""
+
+    direction: Direction
+    keys: frozenset[str]
+    #: Whether the host answers it with ``settled`` or ``refused`` under the same ``id``.
+    answered: bool = False
+
+
+def _ask(*keys: str) -> MessageKind:
+    return MessageKind(Direction.TO_HOST, frozenset({"id", *keys}), answered=True)
+
+
+def _tell(*keys: str) -> MessageKind:
+    return MessageKind(Direction.TO_PAGE, frozenset(keys))
+
+
+PORT: dict[str, MessageKind] = {
+    "ready": MessageKind(Direction.TO_HOST, frozenset()),
+    "agent.respond": _ask("callId", "answer"),
+    "storage.get": _ask("key"),
+    "storage.set": _ask("key", "value"),
+    "files.put": _ask("blob"),
+    "files.get": _ask("file"),
+    "files.ids": _ask(),
+    "files.delete": _ask("file"),
+    "save": _ask("name", "blob"),
+    "copy": _ask("text"),
+    "notify": _ask("text"),
+    "init": _tell("agent"),
+    "agent.connected": _tell("tasks"),
+    "agent.action": _tell("callId", "action", "input"),
+    "settled": _tell("id", "value"),
+    "refused": _tell("id", "code"),
+}
+
+Message = dict[str, Any]
+
+
+def check_message(message: object, direction: Direction) -> Message:
+    """``message`` itself, when the table allows it in this direction.
+
+    :raises PageError: ``invalid_args``: it is not in the table, or has other keys.
+    """
+    if type(message) is dict:
+        checked: Message = message
+        kind_name = checked.get("type")
+        kind = PORT.get(kind_name) if type(kind_name) is str else None
+        if (
+            kind is not None
+            and kind.direction is direction
+            and len(checked) == len(kind.keys) + 1
+            and kind.keys <= checked.keys()
+        ):
+            return checked
+    raise PageError(PageCode.INVALID_ARGS)

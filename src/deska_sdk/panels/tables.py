@@ -1,0 +1,143 @@
+"""A call as two records with a table each (A-6): the agent's request and the page's ask.
+
+A missing entry is the refusal: what is not in a table does not happen. The diagrams of the
+documentation are drawn from these tables.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from deska_sdk.errors import AgentCode
+
+
+class RequestState(StrEnum):
+    """Where an agent's request stands. The three ``finishing`` states are A-6's one."""
+
+    PREPARING = "preparing"
+    WAITING = "waiting"
+    FINISHING_IMAGES = "finishing: images"
+    FINISHING_SWITCH = "finishing: switch"
+    FINISHING_NUMBER = "finishing: number"
+    ENDED = "ended"
+
+
+class Cause(StrEnum):
+    """What moves an agent's request."""
+
+    IMAGES_READ = "images read"
+    REFUSED = "refused"
+    DEADLINE = "deadline"
+    STOPPED = "stopped"
+    TURNED_OFF = "turned off"
+    DISCONNECTED = "disconnected"
+    PAGE_CLOSED = "page closed"
+    WRITE_ACCEPTED = "write accepted"
+    READ_ACCEPTED = "read accepted"
+    ANSWER_TOO_LARGE = "answer too large"
+    IMAGES_DONE = "images done"
+    SWITCHED = "switched"
+    SWITCH_FAILED = "switch failed"
+    NUMBERED = "numbered"
+
+
+@frozen
+class Move:
+    """The next state, and the code the agent gets where the move ends the request."""
+
+    to: RequestState
+    code: AgentCode | None = None
+
+
+_P, _W = RequestState.PREPARING, RequestState.WAITING
+_I, _S, _N = (
+    RequestState.FINISHING_IMAGES,
+    RequestState.FINISHING_SWITCH,
+    RequestState.FINISHING_NUMBER,
+)
+_END = RequestState.ENDED
+
+#: Ways in which the person, the turn or the switch ends a call wherever it stands (C-6, C-7, A-9).
+_ANYWHERE = {
+    Cause.STOPPED: AgentCode.STOPPED,
+    Cause.TURNED_OFF: AgentCode.TURNED_OFF,
+    Cause.DISCONNECTED: AgentCode.NOT_CONNECTED,
+}
+
+REQUEST: dict[tuple[RequestState, Cause], Move] = {
+    (_P, Cause.IMAGES_READ): Move(_W),
+    # The code of a refusal is the refusal's own: the caller gives it.
+    (_P, Cause.REFUSED): Move(_END),
+    (_P, Cause.DEADLINE): Move(_END, AgentCode.IMAGE_TIMEOUT),
+    (_W, Cause.DEADLINE): Move(_END, AgentCode.PANEL_TIMEOUT),
+    # A-7: only a waiting request ends with its page. One that is being prepared finds out when
+    # it is delivered, and after an accepted answer a close changes nothing.
+    (_W, Cause.PAGE_CLOSED): Move(_END, AgentCode.PANEL_CLOSED),
+    (_W, Cause.ANSWER_TOO_LARGE): Move(_END, AgentCode.ANSWER_TOO_LARGE),
+    (_W, Cause.READ_ACCEPTED): Move(_I),
+    (_W, Cause.WRITE_ACCEPTED): Move(_N),
+    # A-3: late images are unavailable, they do not end the call.
+    (_I, Cause.DEADLINE): Move(_S),
+    (_I, Cause.IMAGES_DONE): Move(_S),
+    (_I, Cause.ANSWER_TOO_LARGE): Move(_END, AgentCode.ANSWER_TOO_LARGE),
+    (_S, Cause.SWITCHED): Move(_END),
+    (_S, Cause.SWITCH_FAILED): Move(_END, AgentCode.PAUSE_FAILED),
+    (_S, Cause.DEADLINE): Move(_END, AgentCode.PAUSE_FAILED),
+    (_N, Cause.NUMBERED): Move(_END),
+    # The store did not reserve numbers in time: the write's answer goes without a counter.
+    (_N, Cause.DEADLINE): Move(_END),
+    **{
+        (state, cause): Move(_END, code)
+        for state in (_P, _W, _I, _S, _N)
+        for cause, code in _ANYWHERE.items()
+    },
+}
+
+
+class AskState(StrEnum):
+    """Where the page's ask stands. Only a delivered ask takes an answer."""
+
+    DELIVERED = "delivered"
+    ACCEPTED = "accepted"
+    EXPIRED = "expired"
+    DROPPED = "dropped"
+
+
+class AskCause(StrEnum):
+    """What moves a page's ask."""
+
+    ACCEPT = "accept"
+    EXPIRE = "expire"
+    DROP = "drop"
+
+
+ASK: dict[tuple[AskState, AskCause], AskState] = {
+    (AskState.DELIVERED, AskCause.ACCEPT): AskState.ACCEPTED,
+    (AskState.DELIVERED, AskCause.EXPIRE): AskState.EXPIRED,
+    (AskState.DELIVERED, AskCause.DROP): AskState.DROPPED,
+}
+
+#: What a move of a waiting request does to its ask.
+ASK_CAUSE: dict[Cause, AskCause] = {
+    Cause.READ_ACCEPTED: AskCause.ACCEPT,
+    Cause.WRITE_ACCEPTED: AskCause.ACCEPT,
+    Cause.ANSWER_TOO_LARGE: AskCause.ACCEPT,
+    Cause.DEADLINE: AskCause.EXPIRE,
+    Cause.PAGE_CLOSED: AskCause.DROP,
+    Cause.STOPPED: AskCause.DROP,
+    Cause.TURNED_OFF: AskCause.DROP,
+    Cause.DISCONNECTED: AskCause.DROP,
+}
+
+#: A-9: where a write had been handed to the page, these say that it may have happened.
+MAY_HAVE_HAPPENED_CODES = frozenset(
+    {
+        AgentCode.PANEL_TIMEOUT,
+        AgentCode.PANEL_CLOSED,
+        AgentCode.STOPPED,
+        AgentCode.NOT_CONNECTED,
+        AgentCode.TURNED_OFF,
+    }
+)
