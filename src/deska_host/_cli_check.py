@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import asdict, frozen
 
+from deska_host.package import PackageFolder
 from deska_sdk.document import parse_document
 from deska_sdk.limits import DEFAULT_LIMITS
 from deska_sdk.panels.check import Report, check_panel
@@ -34,26 +35,6 @@ class _Unreadable:
     sentence: str
 
 
-class PackageFiles:
-    """Which relative paths are files inside a package's folder.
-
-    A link counts when what it leads to is inside the folder too.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder.resolve()
-
-    def __contains__(self, path: object) -> bool:
-        if not isinstance(path, str):
-            return False
-        try:
-            real = (self._folder / path).resolve(strict=True)
-            return real.is_relative_to(self._folder) and real.is_file()
-        except (OSError, RuntimeError, ValueError):
-            # missing; a loop of links; a name the system cannot have
-            return False
-
-
 def run(argv: list[str]) -> int:
     """Check what ``argv`` names: 0 without a problem, 1 with one, 2 when it cannot be read."""
     parser = argparse.ArgumentParser(
@@ -65,30 +46,33 @@ def run(argv: list[str]) -> int:
     parser.add_argument("--format", choices=_WRITERS, default="text", help="default: text")
     given = parser.parse_args(argv)
     path: Path = given.path
-    folder = path if path.is_dir() else None
+    # Of a file alone nobody can say what stands beside it in the package.
+    folder = PackageFolder(path) if path.is_dir() else None
     file = path / _NAME if folder else path
-    files = PackageFiles(folder) if folder else None
-    source = _read(file, files)
+    source = _read(file, folder)
     if isinstance(source, _Unreadable):
         sys.stderr.write(f"deska check: {escape_invisible(str(file))}: {source.sentence}\n")
         return UNREADABLE
-    report = check_panel(source, files=files)
+    report = check_panel(source, files=folder)
     for line in _WRITERS[given.format](str(file), source, report):
         sys.stdout.write(f"{line}\n")
     return PROBLEMS if report.problems else CLEAN
 
 
-def _read(file: Path, files: PackageFiles | None) -> bytes | _Unreadable:
+def _read(file: Path, folder: PackageFolder | None) -> bytes | _Unreadable:
     """The file's bytes; of one that is too large no more than shows it."""
+    limit = DEFAULT_LIMITS.manifest_bytes
     try:
         if not file.exists():
             return _Unreadable("there is no such file")
         if not file.is_file():
             return _Unreadable("this is no file")
-        if files is not None and _NAME not in files:
-            return _Unreadable("this leads out of the panel's folder")
+        if folder is not None:
+            if _NAME not in folder:
+                return _Unreadable("this leads out of the panel's folder")
+            return folder.manifest(limit)
         with file.open("rb") as opened:
-            return opened.read(DEFAULT_LIMITS.manifest_bytes + 1)
+            return opened.read(limit + 1)
     except OSError as error:
         return _Unreadable(error.strerror or "this cannot be read")
 
@@ -154,7 +138,8 @@ def _as_github(file: str, _: bytes, report: Report) -> Iterator[str]:
 
 def _command(kind: str, file: str, problem: Problem) -> str:
     place = f"line={problem.line or 1},col={problem.column or 1},title={problem.code}"
-    return f"::{kind} file={_property(file)},{place}::{_data(problem.sentence)}"
+    quoted = f" ({problem.quoted})" if problem.quoted else ""
+    return f"::{kind} file={_property(file)},{place}::{_data(problem.sentence + quoted)}"
 
 
 def _data(text: str) -> str:

@@ -139,6 +139,7 @@ class ImageProcess:
             idle, self._idle = self._idle, None
         if idle is not None:
             idle.cancel()
+            idle.join()
         with self._talking:
             self._reap()
 
@@ -149,7 +150,7 @@ class ImageProcess:
 
     def _start(self, job: Job) -> subprocess.Popen[bytes] | None:
         with self._state:
-            if job.over or self._command is None:
+            if job.over or not self._command:
                 return None
             if self._idle is not None:
                 self._idle.cancel()

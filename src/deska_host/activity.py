@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from deska_host.engine import Engine
-from deska_host.keeper import Keeper
 from deska_host.store import CountRow
 from deska_sdk.router import Count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deska_host.engine import Engine
+    from deska_host.keeper import Keeper
 
 
 @frozen

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
 from deska_host.blobs import Image, Shelf
-from deska_host.engine import Engine
 from deska_host.waiter import Waiter
-from deska_sdk.errors import AgentCode
 from deska_sdk.router import CallCancelled, CallRequested, ListRequested, Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deska_host.engine import Engine
+    from deska_sdk.errors import AgentCode
 
 
 @frozen
@@ -55,9 +59,7 @@ class Replies:
     ) -> AgentReply:
         """Call an action. A cancelled call is over for the page too."""
         request = self._new_request()
-        event = CallRequested(
-            request, self._new_call_id(), task, turn, panel, action, payload
-        )
+        event = CallRequested(request, self._new_call_id(), task, turn, panel, action, payload)
         return await self._wait(request, event)
 
     def _new_request(self) -> str:

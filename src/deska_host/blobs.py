@@ -12,8 +12,8 @@ class Blob:
     """Bytes as a page handles them, as in a browser: :attr:`data`, :attr:`type`, :attr:`size`."""
 
     data: bytes = field(repr=False)
-    #: The media type, such as ``image/png``.
-    type: str = ""
+    #: The media type, such as ``image/png``. A page may choose it, so no ``repr`` shows it (B-2).
+    type: str = field(default="", repr=False)
 
     @property
     def size(self) -> int:

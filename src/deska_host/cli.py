@@ -13,6 +13,7 @@ file neither starts a loop nor decodes an image.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from io import TextIOWrapper
@@ -34,9 +35,7 @@ class _Module(Protocol):
 #: A new command is one line here and one module.
 COMMANDS: dict[str, _Command] = {
     "check": _Command("deska_host._cli_check", "check a panel's folder or its panel.json"),
-    "schema": _Command(
-        "deska_host._cli_schema", "print the JSON Schema of panel.json, for editors"
-    ),
+    "schema": _Command("deska_host._cli_schema", "print the JSON Schema of panel.json for editors"),
     "demo": _Command("deska_host.demo", "show a panel and an agent at work, in this terminal"),
 }
 
@@ -47,18 +46,24 @@ def main(argv: list[str] | None = None) -> int:
     ``argv`` is what follows ``deska`` on the command line; ``None`` takes the process's own.
     Nothing is raised but what a command did not foresee.
     """
-    if isinstance(sys.stdout, TextIOWrapper):
+    output: object = sys.stdout
+    if isinstance(output, TextIOWrapper):
         # A terminal that cannot show a character shows its number instead of failing.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        cast("TextIOWrapper", output).reconfigure(errors="backslashreplace")
     try:
         given = _parser().parse_args(argv)
         command = COMMANDS[given.command]
         module = cast("_Module", import_module(command.module))
-        return module.run(given.rest)
+        status = module.run(given.rest)
+        sys.stdout.flush()
     except SystemExit as stop:  # argparse has said why
         return stop.code if isinstance(stop.code, int) else 2
-    except BrokenPipeError:  # whoever read the output has read enough
+    except BrokenPipeError:
+        # Whoever read the output has read enough. What is still buffered goes nowhere, or Python
+        # would complain when it writes it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import anyio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Timer(Protocol):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
-from deska_host.clock import Clock
 from deska_sdk.router import Effect, Event, Router, Tick
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deska_host.clock import Clock
 
 E = TypeVar("E", bound=Effect)
 
@@ -35,21 +38,30 @@ class Engine:
         """Give the router an event and do what it says.
 
         An event that comes while effects are being done waits until they are.
+
+        :raises Exception: what a performer raised, the first where there are several. Everything
+            else was done all the same: no reply is lost to the error of a listener.
         """
         events = self._events
         events.append(event)
         if self._stepping:
             return
         self._stepping = True
+        failed: Exception | None = None
         try:
             while events:
                 for effect in self.router.step(events.popleft(), self.clock.now()):
-                    self._performers[type(effect)](effect)
+                    try:
+                        self._performers[type(effect)](effect)
+                    except Exception as error:  # noqa: BLE001 - raised below
+                        failed = failed or error
         finally:
             self._stepping = False
         deadline = self.router.next_deadline()
         if deadline is not None and (self._armed is None or deadline < self._armed):
             self._earlier.set()
+        if failed is not None:
+            raise failed
 
     # --- the timer that the clock runs
 

@@ -13,15 +13,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
-import os
 import secrets
 import signal
 import uuid
-from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import anyio
 import anyio.abc
@@ -45,7 +43,6 @@ from deska_host.work import Work
 from deska_sdk.errors import PackageError, PersonCode, Refused
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 from deska_sdk.panels.check import check_panel
-from deska_sdk.panels.manifest import Manifest
 from deska_sdk.router import (
     InstallAsked,
     Notice,
@@ -56,7 +53,14 @@ from deska_sdk.router import (
     TaskKind,
     UninstallAsked,
 )
-from deska_sdk.schema import Kind as CheckerKind
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from deska_sdk.panels.manifest import Manifest
+    from deska_sdk.schema import Kind as CheckerKind
 
 #: How long counts may stay in memory before the store gets them, in seconds.
 _FLUSH_SECONDS = 1.0
@@ -154,7 +158,11 @@ class Host:
         self._asking = Asking(engine)
         self.person = Person(engine, self._asking, self._counts)
         port = PagePort(
-            keeper, self._handlers, self._limits, lambda: str(uuid.uuid4()), self._permissions
+            keeper,
+            self._handlers,
+            self._limits,
+            lambda: str(uuid.uuid4()),
+            self._manifest,
         )
         self._pages = Pages(
             engine,
@@ -175,23 +183,38 @@ class Host:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close pages, write what is left, and let go of the file and the worker process."""
+        """Close pages, write what is left, and let go of the file and the worker process.
+
+        What was raised inside the ``async with`` comes out of it as it is, and an error that ended
+        the host comes out by itself, in no group.
+        """
         group = self._group
         assert group is not None, "a host that closes was opened"
-        with anyio.CancelScope(shield=True):
-            for task in tuple(self._tasks):
-                self.detach_task(task)
-            for page in self._pages.all():
-                self._pages.close(page)
-                await page.wait_closed()
-            self._counts.flush()
-            await self._keeper.drain()
-            await self._executor.aclose()
+        failed: BaseException | None = None
+        try:
+            with anyio.CancelScope(shield=True):
+                await self._end()
+        except Exception as error:  # noqa: BLE001 - raised below, when everything is let go of
+            failed = error
         group.cancel_scope.cancel()
         try:
             await group.__aexit__(None, None, None)
+        except BaseExceptionGroup as errors:
+            failed = errors
         finally:
             await self._keeper.close()
+        if failed is not None:
+            raise _alone(failed)
+
+    async def _end(self) -> None:
+        # Last in, first out, and each of them whatever the others raise.
+        async with contextlib.AsyncExitStack() as steps:
+            steps.push_async_callback(self._executor.aclose)
+            steps.callback(self._counts.flush)
+            for page in self._pages.all():
+                steps.push_async_callback(self.close_page, page)
+            for task in tuple(self._tasks):
+                steps.callback(self.detach_task, task)
 
     async def serve(self) -> None:
         """Return when the process is asked to end (SIGTERM, SIGINT); then leave the ``with``.
@@ -302,9 +325,9 @@ class Host:
             raise Refused(PersonCode.UNKNOWN_PANEL)
         return installed
 
-    def _permissions(self, panel: str) -> tuple[str, ...]:
+    def _manifest(self, panel: str) -> Manifest | None:
         installed = self._engine.router.installed().get(panel)
-        return () if installed is None else installed[0].permissions
+        return None if installed is None else installed[0]
 
     # --- pages
 
@@ -389,16 +412,22 @@ class Host:
         attached = self._tasks.pop(task, None)
         if attached is None:
             raise Refused(PersonCode.UNKNOWN_TASK)
-        attached.end_turn()
-        self._engine.feed(TaskDetached(task))
-        folder = self._work.folders.pop(task, None)
-        if folder is not None:
-            folder.close()
+        try:
+            attached.end_turn()
+        finally:
+            self._engine.feed(TaskDetached(task))
+            folder = self._work.folders.pop(task, None)
+            if folder is not None:
+                folder.close()
 
     # --- notices
 
     def subscribe(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
-        """Call ``listener`` with every notice (B-2); the returned function ends that."""
+        """Call ``listener`` with every notice (B-2); the returned function ends that.
+
+        It must not raise. What it raises comes out where the notice came up, or ends the host;
+        replies and other listeners do not suffer from it.
+        """
         self._subscribers.append(listener)
 
         def unsubscribe() -> None:
@@ -408,12 +437,24 @@ class Host:
         return unsubscribe
 
     def _publish(self, effect: Notify) -> None:
+        failed: Exception | None = None
         for listener in tuple(self._subscribers):
-            listener(effect.notice)
+            try:
+                listener(effect.notice)
+            except Exception as error:  # noqa: BLE001 - raised below, when all were told
+                failed = failed or error
+        if failed is not None:
+            raise failed
 
     @property
     def pending(self) -> int:
         """Everything open: calls, asks, work under way, images kept. Zero on a quiet host (A-8)."""
-        return (
-            self._engine.router.pending + len(self._work) + len(self._shelf) + len(self._replies)
-        )
+        return self._engine.router.pending + len(self._work) + len(self._shelf) + len(self._replies)
+
+
+def _alone(error: BaseException) -> BaseException:
+    """The one error inside groups of one, or the group that holds several."""
+    if not isinstance(error, BaseExceptionGroup):
+        return error
+    group = cast("BaseExceptionGroup[BaseException]", error)
+    return _alone(group.exceptions[0]) if len(group.exceptions) == 1 else group

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
 from attrs import frozen
 
-from deska_host.store import Store
 from deska_sdk.errors import DeskaError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deska_host.store import Store
 
 T = TypeVar("T")
 
@@ -78,24 +81,36 @@ class Keeper:
             return
         while True:
             while self._jobs:
-                job = self._jobs.popleft()
-                # A commit is never left half-way: whoever asked may be told, or not, but the
-                # store and what was told stay in step.
-                with anyio.CancelScope(shield=True):
-                    result, error = await anyio.to_thread.run_sync(_outcome, job.call)
-                job.done(result, error)
+                await self._run_next()
             self._wake = anyio.Event()
             await self._wake.wait()
 
-    async def drain(self) -> None:
-        """Return when everything asked for so far is done."""
-        if self._in_thread:
-            await self.run(lambda: None)
+    async def _run_next(self) -> None:
+        job = self._jobs.popleft()
+        # A commit is never left half-way: whoever asked may be told, or not, but the store and
+        # what was told stay in step.
+        with anyio.CancelScope(shield=True):
+            job.done(*await anyio.to_thread.run_sync(_outcome, job.call))
 
     async def close(self) -> None:
-        """Close the store. Call it after :meth:`drain`, when :meth:`serve` runs no more."""
+        """Run what was asked for and is left, then close the store; nobody waits for ever.
+
+        Call it when :meth:`serve` runs no more. What is asked for later fails with
+        :class:`~deska_host.store.StoreClosed`.
+
+        :raises Exception: what one of those who asked raised when they were told.
+        """
+        failed: Exception | None = None
         with anyio.CancelScope(shield=True):
+            while self._jobs:
+                try:
+                    await self._run_next()
+                except Exception as error:  # noqa: BLE001 - raised below
+                    failed = failed or error
+            self._in_thread = False
             await anyio.to_thread.run_sync(self._store.close)
+        if failed is not None:
+            raise failed
 
 
 def _outcome(call: Callable[[], T]) -> tuple[T | None, Exception | None]:

@@ -15,13 +15,15 @@ Every refusal is a :class:`~deska_sdk.errors.PageError` whose ``code`` is one of
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from deska_host.blobs import Blob
 from deska_host.waiter import Waiter
 from deska_sdk.errors import PageCode, PageError
 from deska_sdk.panels.pagecore import Hear, PageCore, Settled, Started
-from deska_sdk.panels.port import Message
+
+if TYPE_CHECKING:
+    from deska_host.blobs import Blob
+    from deska_sdk.panels.port import Message
 
 Listener = Callable[[dict[str, Any]], object]
 #: Asks the host for something through the port, and gives what it settles to.
@@ -47,7 +49,8 @@ class PageSide:
         self._start = start
         self._listeners: dict[str, list[Listener]] = {}
         self._waiters: dict[int, Waiter[Settled]] = {}
-        self._started: Waiter[dict[str, Any]] = Waiter()
+        self._started: Waiter[dict[str, Any] | None] = Waiter()
+        self._ended = False
 
     def receive(self, message: Message) -> None:
         """Take a message of the host."""
@@ -72,18 +75,37 @@ class PageSide:
         for listener in self._listeners[heard.event]:
             self._start(listener, heard.payload)
 
+    def end(self) -> None:
+        """The page is closed: what it waits for, and what it asks for from now on, is refused.
+
+        Without this a page that tidies up when it is closed would wait for ever.
+        """
+        self._ended = True
+        self._started.set(None)
+        for ticket, waiter in self._waiters.items():
+            waiter.set(Settled(ticket, code=PageCode.UNSUPPORTED))
+
     async def ready(self) -> dict[str, Any]:
-        """Say that the page is ready; what the host told at init."""
+        """Say that the page is ready; what the host told at init.
+
+        :raises PageError: ``unsupported``: the page was closed first.
+        """
         message = self._core.ready()
-        if message is not None:
+        if message is not None and not self._ended:
             self._send(message)
-        return await self._started.wait()
+        init = await self._started.wait()
+        if init is None:
+            raise PageError(PageCode.UNSUPPORTED)
+        return init
 
     async def ask(self, kind: str, **fields: object) -> Any:
         """Ask the host for something through the port.
 
-        :raises PageError: the host refused.
+        :raises PageError: the host refused, or the page is closed.
         """
+        if self._ended:
+            a_call = kind == "agent.respond"
+            raise PageError(PageCode.UNKNOWN_CALL if a_call else PageCode.UNSUPPORTED)
         ticket, message = self._core.ask(kind, **fields)
         waiter = self._waiters[ticket] = Waiter[Settled]()
         try:
@@ -130,6 +152,8 @@ class PageStorage:
 
     async def set(self, key: str, value: object) -> None:
         """Keep a copy of ``value`` under ``key``; it is durable when this returns.
+
+        Numbers are as in calls (D-8): within ±(2^53 − 1), and ``1.0`` comes back as ``1``.
 
         :raises PageError: ``invalid_args``: ``value`` is no JSON value; ``quota_exceeded``: the
             panel would keep more than 5 MiB. What was there before stays.

@@ -1,23 +1,23 @@
 """Running pages: each an async function with its listeners, in the host's process (G-4)."""
 
+# A page and who runs it are one thing in two classes; only the handle is for users.
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
 import sniffio
 from attrs import define, field
 
-from deska_host.blobs import Shelf
-from deska_host.engine import Engine
 from deska_host.page import Deska, Listener, PageSide
-from deska_host.port import PagePort
-from deska_sdk.errors import PageError
-from deska_sdk.limits import Limits
+from deska_sdk.errors import PageCode, PageError
 from deska_sdk.panels.pagecore import PageCore
 from deska_sdk.panels.port import Direction, Message, check_message
 from deska_sdk.router import (
@@ -32,6 +32,13 @@ from deska_sdk.router import (
     SettleRespond,
 )
 
+if TYPE_CHECKING:
+    from deska_host.blobs import Shelf
+    from deska_host.engine import Engine
+    from deska_host.port import PagePort
+    from deska_sdk.limits import Limits
+    from deska_sdk.panels.events import PageKind
+
 PageMain = Callable[[Deska], Awaitable[object]]
 PageErrorHook = Callable[[str, Exception], None]
 
@@ -42,7 +49,7 @@ class RunningPage:
 
     instance: str
     panel: str
-    kind: str
+    kind: PageKind
     #: The page's end of the port.
     side: PageSide = field(init=False, repr=False)
     _tasks: anyio.abc.TaskGroup | None = field(default=None, init=False, repr=False)
@@ -60,6 +67,18 @@ class RunningPage:
     async def wait_closed(self) -> None:
         """Return when nothing of the page runs any more."""
         await self._closed.wait()
+
+
+def _is_cancelled() -> bool:
+    """Whether the current task was cancelled, and not only met with somebody's cancellation.
+
+    On asyncio a page that awaits a task which was cancelled raises the same error as one that is
+    closed, and nobody but the page may end by it. trio's cannot be raised by hand.
+    """
+    if sniffio.current_async_library() != "asyncio":
+        return True
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 class Pages:
@@ -99,7 +118,7 @@ class Pages:
         self,
         panel: str,
         main: PageMain,
-        kind: str,
+        kind: PageKind,
         *,
         task_status: anyio.abc.TaskStatus[RunningPage],
     ) -> None:
@@ -115,27 +134,35 @@ class Pages:
             async with anyio.create_task_group() as tasks:
                 page._tasks = tasks
                 self._running[page.instance] = page
-                self._engine.feed(PageStarted(page.instance, panel, "extras" if kind == "extras" else "desk"))
+                self._engine.feed(PageStarted(page.instance, panel, kind))
                 task_status.started(page)
                 try:
                     await main(Deska(page.side))
                     # G-4: returning leaves the page up.
                     await anyio.sleep_forever()
+                except anyio.get_cancelled_exc_class():
+                    if _is_cancelled():
+                        raise
+                    self.close(page)
                 except Exception as error:  # noqa: BLE001 - whatever a page raises closes it
+                    # First of all: its calls end now, not when its last handler has tidied up.
+                    self.close(page)
                     self._report(panel, error)
-                    tasks.cancel_scope.cancel()
+                finally:
+                    # Before the group closes: a page that can start no handler hears nothing.
+                    self._forget(page)
         finally:
-            self._forget(page)
             page._closed.set()
 
     def close(self, page: RunningPage) -> None:
         """Stop a page; its waiting calls end at once (A-7)."""
-        self._forget(page)
         if page._tasks is not None:
             page._tasks.cancel_scope.cancel()
+        self._forget(page)
 
     def _forget(self, page: RunningPage) -> None:
         if self._running.pop(page.instance, None) is not None:
+            page.side.end()
             self._engine.feed(PageClosed(page.instance))
 
     # --- to the page
@@ -154,7 +181,7 @@ class Pages:
         )
 
     def _settle_respond(self, effect: SettleRespond) -> None:
-        self._settle(effect.instance, effect.respond_id, True, effect.code)
+        self._settle(effect.instance, effect.respond_id, value=True, code=effect.code)
 
     def _settle(self, instance: str, ticket: int, value: object, code: str | None) -> None:
         if code is None:
@@ -208,6 +235,10 @@ class Pages:
             value = await self._port.answer(page.panel, message)
         except PageError as refused:
             code = refused.code
+        except Exception as error:  # noqa: BLE001 - the store failed, or an embedder's handler
+            # G-1: every refusal to a page has one of the page's codes.
+            self._report(page.panel, error)
+            code = PageCode.UNSUPPORTED
         self._settle(page.instance, message["id"], value, code)
 
     # --- listeners
@@ -249,6 +280,9 @@ class Pages:
             result = listener(payload)
             if inspect.isawaitable(result):
                 await result
+        except anyio.get_cancelled_exc_class():
+            if _is_cancelled():
+                raise
         except Exception as error:  # noqa: BLE001 - a failing handler is its page's own matter
             self._report(page.panel, error)
 

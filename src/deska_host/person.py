@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from deska_host.activity import Activity, Counts
-from deska_host.engine import Engine
 from deska_host.store import StoreFailed
 from deska_host.waiter import Waiter
 from deska_sdk.errors import PersonCode, Refused
@@ -19,6 +17,12 @@ from deska_sdk.router import (
     SwitchAsked,
     UninstallAsked,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deska_host.activity import Activity, Counts
+    from deska_host.engine import Engine
 
 
 class ConsentNeeded(Refused):
@@ -107,11 +111,11 @@ class Person:
 
     async def turn_actions_off(self) -> None:
         """Turn panel actions off for every task; open calls end at once (C-6)."""
-        await self._asking.ask(lambda ask: SwitchAsked(ask, False))
+        await self._asking.ask(lambda ask: SwitchAsked(ask, on=False))
 
     async def turn_actions_on(self) -> None:
         """Turn panel actions on again; connections are as they were before (C-6)."""
-        await self._asking.ask(lambda ask: SwitchAsked(ask, True))
+        await self._asking.ask(lambda ask: SwitchAsked(ask, on=True))
 
     def connected(self, task: str) -> tuple[str, ...]:
         """The ids of the panels connected to the task, in connection order."""

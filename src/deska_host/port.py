@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from attrs import field, frozen
 
 from deska_host.blobs import Blob
-from deska_host.keeper import Keeper
 from deska_sdk import fence
 from deska_sdk.errors import InvalidValue, PageCode, PageError, TooLarge
-from deska_sdk.limits import Limits
+
+if TYPE_CHECKING:
+    from deska_host.keeper import Keeper
+    from deska_sdk.limits import Limits
+    from deska_sdk.panels.manifest import Manifest
 
 T = TypeVar("T")
 
@@ -45,13 +48,13 @@ class PagePort:
         handlers: PageHandlers,
         limits: Limits,
         new_file_id: Callable[[], str],
-        permissions: Callable[[str], tuple[str, ...]],
+        manifest: Callable[[str], Manifest | None],
     ) -> None:
         self._keeper = keeper
         self._handlers = handlers
         self._limits = limits
         self._new_file_id = new_file_id
-        self._permissions = permissions
+        self._manifest = manifest
         self._answers: dict[str, Callable[[str, dict[str, Any]], Awaitable[object]]] = {
             "storage.get": self._storage_get,
             "storage.set": self._storage_set,
@@ -82,7 +85,7 @@ class PagePort:
         # The text is made before anything is awaited: a page may go on changing its value.
         text = _json(message["value"], self._limits)
         store = self._keeper.store
-        await self._keeper.run(lambda: store.storage_set(panel, key, text))
+        await self._write(panel, lambda: store.storage_set(panel, key, text))
 
     async def _files_put(self, panel: str, message: dict[str, Any]) -> dict[str, str]:
         blob = _blob(message["blob"])
@@ -90,7 +93,7 @@ class PagePort:
             raise PageError(PageCode.QUOTA_EXCEEDED)
         file_id = self._new_file_id()
         store = self._keeper.store
-        await self._keeper.run(lambda: store.file_put(panel, file_id, blob.type, blob.data))
+        await self._write(panel, lambda: store.file_put(panel, file_id, blob.type, blob.data))
         return {"id": file_id}
 
     async def _files_get(self, panel: str, message: dict[str, Any]) -> Blob | None:
@@ -107,6 +110,16 @@ class PagePort:
         file_id = _text(message["file"])
         store = self._keeper.store
         await self._keeper.run(lambda: store.file_delete(panel, file_id))
+
+    async def _write(self, panel: str, write: Callable[[], None]) -> None:
+        def job() -> None:
+            # G-3: "Uninstalling deletes storage, files". The store's jobs run one after another,
+            # so what a page asked for behind its panel's uninstalling finds the panel gone.
+            if self._manifest(panel) is None:
+                raise PageError(PageCode.UNSUPPORTED)
+            write()
+
+        await self._keeper.run(job)
 
     async def _save(self, panel: str, message: dict[str, Any]) -> None:
         name, blob = _text(message["name"]), _blob(message["blob"])
@@ -126,7 +139,8 @@ class PagePort:
         await handler(panel, text)
 
     def _permitted(self, panel: str, permission: str) -> None:
-        if permission not in self._permissions(panel):
+        manifest = self._manifest(panel)
+        if manifest is None or permission not in manifest.permissions:
             raise PageError(PageCode.UNSUPPORTED)
 
 

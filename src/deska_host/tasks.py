@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deska_host.agents import Agent, Replies
-from deska_host.engine import Engine
 from deska_sdk.router import TurnEnded, TurnStarted
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Callable
+    from pathlib import Path
+
+    from deska_host.engine import Engine
 
 
 class Task:

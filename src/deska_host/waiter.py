@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class Waiter(Generic[T]):
-    """Set once, waited for once; all in the loop's thread.
+    """Set once; all in the loop's thread.
 
-    The state is read, never the exception: a result that is there counts, also when waiting was
-    cancelled at the same moment.
+    Whoever's wait was cancelled reads :attr:`done`, never the exception: the result may have come
+    at the same moment.
     """
 
     __slots__ = ("_event", "_result")
@@ -37,7 +37,8 @@ class Waiter(Generic[T]):
     async def wait(self) -> T:
         """The result, as soon as it is there."""
         if self._result is None:
-            self._event = anyio.Event()
+            if self._event is None:
+                self._event = anyio.Event()
             await self._event.wait()
             assert self._result is not None, "the event is set with the result"
         return self._result[0]

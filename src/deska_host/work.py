@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import anyio.abc
 import anyio.to_thread
 
-from deska_host.blobs import Shelf
-from deska_host.engine import Engine
-from deska_host.folder import TaskFolder
-from deska_host.imaging import ImageExecutor
-from deska_host.keeper import Keeper
 from deska_sdk.errors import AgentCode, DeskaError, Refused
-from deska_sdk.limits import Limits
 from deska_sdk.router import (
     CancelOp,
     Committed,
@@ -29,6 +22,16 @@ from deska_sdk.router import (
     Release,
     SwitchMode,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from deska_host.blobs import Shelf
+    from deska_host.engine import Engine
+    from deska_host.folder import TaskFolder
+    from deska_host.imaging import ImageExecutor
+    from deska_host.keeper import Keeper
+    from deska_sdk.limits import Limits
 
 E = TypeVar("E")
 
@@ -94,9 +97,7 @@ class Work:
             return AgentCode.IMAGE_NOT_FOUND
         try:
             # A thread cannot be stopped; one that hangs in a file system is left behind.
-            data = await anyio.to_thread.run_sync(
-                folder.read, effect.path, abandon_on_cancel=True
-            )
+            data = await anyio.to_thread.run_sync(folder.read, effect.path, abandon_on_cancel=True)
             info = await self._images.verify(data)
         except Refused as refused:
             return AgentCode(refused.code)
@@ -108,9 +109,7 @@ class Work:
     async def _png(self, effect: EncodeImage) -> ImageHandle | None:
         store = self._keeper.store
         try:
-            kept = await self._keeper.run(
-                lambda: store.file_get(effect.panel, effect.file_id)
-            )
+            kept = await self._keeper.run(lambda: store.file_get(effect.panel, effect.file_id))
             if kept is None:
                 return None
             png = await self._images.to_png(
@@ -122,7 +121,7 @@ class Work:
 
     def _switch(self, effect: SwitchMode) -> None:
         # Every task of this host is in Supervised already, so the switch is there at once.
-        self._engine.feed(ModeSwitched(effect.op, True))
+        self._engine.feed(ModeSwitched(effect.op, ok=True))
 
     def _persist(self, effect: Persist) -> None:
         store = self._keeper.store

@@ -48,7 +48,7 @@ def line_and_column(starts: tuple[int, ...], at: int) -> tuple[int, int]:
     return line, at - starts[line - 1] + 1
 
 
-class _Syntax(Exception):  # noqa: N818 - never leaves this module
+class _Syntax(Exception):  # never leaves this module
     """The text cannot be read on from ``at``. It carries our own sentence, not the text."""
 
     def __init__(self, at: int, sentence: str) -> None:

@@ -48,7 +48,7 @@ class Document:
         With ``key`` the place of the key that names it. ``None`` where nothing stands there. Of
         duplicate keys the last one counts.
         """
-        place = self._root
+        place = self._root if where[:1] in ("", "/") else None
         for part in where.split("/")[1:]:
             if place is None or place.children is None:
                 return None

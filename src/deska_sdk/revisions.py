@@ -24,9 +24,7 @@ _REVISION = re.compile(r"[A-Za-z0-9._-]+")
 
 def is_revision(value: object, limit: int = DEFAULT_LIMITS.revision) -> bool:
     """Whether ``value`` is 1 to ``limit`` of ASCII letters, digits, ``.``, ``_``, ``-`` (W-1)."""
-    return (
-        type(value) is str and len(value) <= limit and _REVISION.fullmatch(value) is not None
-    )
+    return type(value) is str and len(value) <= limit and _REVISION.fullmatch(value) is not None
 
 
 class RevisionCounter:

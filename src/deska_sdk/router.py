@@ -21,8 +21,7 @@ The contract between the router and its host:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 from deska_sdk.panels.asks import Asks
@@ -76,11 +75,15 @@ from deska_sdk.panels.events import (
     UninstallAsked,
 )
 from deska_sdk.panels.finishing import Finishing
-from deska_sdk.panels.ledger import Ledger
-from deska_sdk.panels.manifest import Manifest
 from deska_sdk.panels.requests import Requests
-from deska_sdk.records import Record
-from deska_sdk.schema import Kind as CheckerKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from deska_sdk.panels.ledger import Ledger
+    from deska_sdk.panels.manifest import Manifest
+    from deska_sdk.records import Record
+    from deska_sdk.schema import Kind as CheckerKind
 
 __all__ = [
     "CallCancelled",
@@ -148,7 +151,7 @@ class Router:
         self._effects: list[Effect] = []
         self._now = float("-inf")
         self._desk = Desk(limits, checker)
-        self._desk.apply(records)
+        self._desk.restore(records)
         self._requests = Requests(self._desk, limits, self._emit)
         self._calls = Calls(self._requests)
         self._finishing = Finishing(self._requests)
@@ -295,4 +298,3 @@ class Router:
             self._calls.close_page(page)
             self._desk.close_page(instance)
             self._emit(Notify(Notice(NoticeKind.PAGE_CLOSED, page.panel.manifest.id)))
-

@@ -160,10 +160,11 @@ def _paired(text: str) -> bool:
 
 def _judged(text: str, digits: int) -> object:
     """The value of ``text``, with its numbers judged, or ``_REFUSED``."""
-    # A run of digits that is too long covers at least three of every so many characters, so few
-    # texts have to be looked at as a whole.
+    # A run of digits that is too long covers at least so many of every few characters, hence most
+    # texts need not be looked at as a whole.
     step = max(1, (digits + 1) // 3)
-    if b"000" in text[step - 1 :: step].encode().translate(_AS_ZERO):
+    seen = b"0" * ((digits + 1) // step)
+    if seen in text[step - 1 :: step].encode().translate(_AS_ZERO):
         run = b"0" * (digits + 1)
         if run in text.encode().translate(_AS_ZERO):
             return _codec(text, _careful(digits))

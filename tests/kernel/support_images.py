@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import io
 import zlib
+from typing import TYPE_CHECKING, TypeVar
 
 from PIL import Image
+
+from deska_sdk.errors import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deska_sdk.errors import Code
+
+T = TypeVar("T")
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 RED, GREEN, BLUE, GRAY = (255, 0, 0), (0, 255, 0), (0, 0, 255), (128, 128, 128)
@@ -25,6 +35,16 @@ def decoded(png: bytes) -> Image.Image:
     image = Image.open(io.BytesIO(png))
     image.load()
     return image
+
+
+def verdict(work: Callable[[], T]) -> tuple[set[Code], T | None]:
+    """The code of a refusal, or what came out. Any other exception fails the test."""
+    try:
+        return set(), work()
+    except Refused as refusal:
+        if refusal.__context__ is not None or refusal.__cause__ is not None:
+            raise
+        return {refusal.code}, None
 
 
 def corners(image: Image.Image) -> tuple[tuple[int, ...], ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
 import zlib
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from PIL import Image, ImageCms
 
 from deska_sdk import images
-from deska_sdk.errors import SENTENCES, AgentCode, Refused
+from deska_sdk.errors import AgentCode, Refused, sentence
 from deska_sdk.images._png import write_png
 from tests.kernel import support_images as make
 
@@ -32,7 +31,7 @@ def refusal_of(work: Callable[[bytes], object], data: bytes) -> AgentCode:
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
     code = caught.value.code
-    assert str(caught.value) == f"{code.value}: {SENTENCES[code]}"
+    assert str(caught.value) == f"{code.value}: {sentence(code)}"
     assert isinstance(code, AgentCode)
     return code
 
@@ -86,10 +85,13 @@ def dressed(kind: str) -> bytes:
     )
 
 
+DRESSED = {kind: dressed(kind) for kind in make.FORMATS}
+
+
 @pytest.mark.rule("I-5")
 @pytest.mark.parametrize("kind", make.FORMATS)
 def test_profiles_texts_times_and_trailing_bytes_do_not_come_out(kind: str) -> None:
-    data = dressed(kind)
+    data = DRESSED[kind]
     assert data.count(WORD) >= 3
     assert_same_picture(data, PLAIN[kind])
 
@@ -283,6 +285,12 @@ def test_pixels_that_do_not_inflate_to_the_picture_are_refused(pixels: bytes) ->
             make.webp(make.vp8x(99, 32), make.frame_chunks(LOSSLESS)), id="two sizes in a webp"
         ),
         pytest.param(make.webp(make.vp8x(48, 32)), id="a webp without a frame"),
+        pytest.param(
+            make.webp(
+                make.vp8x(48, 32).replace(b"VP8X\x0a", b"VP8X\x00"), make.frame_chunks(LOSSLESS)
+            ),
+            id="a webp whose header has no length",
+        ),
     ],
 )
 def test_a_broken_container_is_refused(data: bytes) -> None:
@@ -301,13 +309,13 @@ def test_a_decompression_bomb_is_refused_from_its_header() -> None:
         + make.png_chunk(b"IDAT", body)
         + make.png_chunk(b"IEND")
     )
-    assert len(data) < 40_000
+    assert len(data) < 100_000
     for work in (images.verify, images.to_png):
         assert refusal_of(work, data) is AgentCode.IMAGE_TOO_LARGE
 
 
 @pytest.mark.rule("I-6")
-def test_rows_beyond_the_picture_are_never_inflated() -> None:
+def test_of_far_too_many_rows_the_picture_takes_its_own() -> None:
     # 200 MB of zeros behind the one row that belongs to the picture.
     deflate = zlib.compressobj(9)
     million = b"\x00" * 1_000_000
@@ -349,14 +357,25 @@ def test_a_picture_that_is_also_a_page_is_only_a_picture() -> None:
         assert_same_picture(data, PLAIN[kind])
 
 
+@pytest.mark.rule("I-5")
+def test_what_follows_the_picture_of_a_simple_webp_is_no_part_of_it() -> None:
+    data = make.webp(
+        make.frame_chunks(LOSSLESS),
+        make.vp8x(48, 32, 0x02),
+        make.riff_chunk(b"EXIF", make.exif(6)),
+        make.riff_chunk(b"ALPH", WORD),
+    )
+    assert_same_picture(data, LOSSLESS)
+
+
 @pytest.mark.rule("I-2", "I-5")
 @pytest.mark.parametrize("kind", make.FORMATS)
 @given(data=st.data())
 @settings(max_examples=150, deadline=None)
 def test_any_damage_ends_in_a_plain_png_or_a_refusal(kind: str, data: st.DataObject) -> None:
-    whole = bytearray(data.draw(st.sampled_from([PLAIN[kind], dressed(kind)])))
+    whole = bytearray(data.draw(st.sampled_from([PLAIN[kind], DRESSED[kind]])))
     for _ in range(data.draw(st.integers(1, 6))):
-        at = data.draw(st.integers(0, len(whole) - 1))
+        at = data.draw(st.integers(0, len(whole) - 1) | st.integers(0, min(60, len(whole) - 1)))
         match data.draw(st.sampled_from(["change", "cut", "repeat"])):
             case "change":
                 whole[at] = data.draw(st.integers(0, 255))
@@ -365,13 +384,10 @@ def test_any_damage_ends_in_a_plain_png_or_a_refusal(kind: str, data: st.DataObj
                 whole = whole or bytearray(b"\x00")
             case _:
                 whole[at:at] = whole[at : at + data.draw(st.integers(1, 40))]
-    try:
-        images.verify(bytes(whole))
-        out = images.to_png(bytes(whole))
-    except Refused as refusal:
-        assert refusal.code in {AgentCode.IMAGE_UNSUPPORTED, AgentCode.IMAGE_TOO_LARGE}
-        assert refusal.__context__ is None
-    else:
+    codes, out = make.verdict(lambda: images.to_png(bytes(whole)))
+    assert codes <= {AgentCode.IMAGE_UNSUPPORTED, AgentCode.IMAGE_TOO_LARGE}
+    assert make.verdict(lambda: images.verify(bytes(whole)))[0] == codes
+    if out is not None:
         assert {chunk for chunk, _ in make.png_chunks(out)} <= PNG_KINDS
         assert WORD not in out
 
@@ -436,7 +452,6 @@ def test_nothing_of_an_image_is_in_a_repr() -> None:
     from deska_sdk.images._container import first_still
     from deska_sdk.images._headers import jpeg_segments
 
-    data = dressed("JPEG")
+    data = DRESSED["JPEG"]
     assert WORD.decode() not in repr(list(jpeg_segments(data)))
     assert repr(first_still(data, images.sniff(data))).count("\\x") == 0
-    assert struct.pack(">I", 0) not in repr(images.sniff(data)).encode()

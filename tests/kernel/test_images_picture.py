@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 from attrs import evolve
 from hypothesis import given, settings
@@ -250,13 +252,14 @@ def test_a_cmyk_jpeg_shows_its_colours(
 
 @pytest.mark.rule("I-5")
 def test_a_ycck_jpeg_shows_its_colours() -> None:
-    # The same four components, of which Adobe's segment says that the first three are YCbCr.
-    ycck = Image.merge("CMYK", [Image.new("L", (32, 32), value) for value in (179, 170, 0, 255)])
+    # Adobe stores the inks of red (0, 255, 255, 0) as the YCbCr of cyan (179, 171, 0), and black
+    # inverted. Pillow inverts all four when it writes.
+    stored = (179, 171, 0, 255)
+    ycck = Image.merge("CMYK", [Image.new("L", (32, 32), 255 - value) for value in stored])
     data = make.encoded(ycck, "JPEG", quality=100)
     at = data.index(b"Adobe") + 11
     assert data[at] == 0
     data = data[:at] + b"\x02" + data[at + 1 :]
-    # 255 - 179 = 76, 255 - 170 = 85, 255 - 0 = 255: the YCbCr of pure red.
     assert make.close(make.decoded(images.to_png(data)).getpixel((4, 4)), (255, 0, 0), 6)
 
 
@@ -315,7 +318,9 @@ def test_the_one_transparent_gray_is_exactly_that_gray(depth: int) -> None:
     key, other = ((1, 0) if depth == 1 else (2, 1)) if depth < 16 else (0x1234, 0x1235)
     bits = f"{key:0{depth}b}{other:0{depth}b}".ljust(-(-2 * depth // 8) * 8, "0")
     row = int(bits, 2).to_bytes(len(bits) // 8, "big")
-    before = (make.png_chunk(b"tRNS", key.to_bytes(2, "big")),)
+    # Bits over the depth are none of the sample's.
+    stored = key | 0xFFFF << depth & 0xFFFF
+    before = (make.png_chunk(b"tRNS", stored.to_bytes(2, "big")),)
     data = make.png(2, 1, depth, 0, [row], before=before)
     out = make.decoded(images.to_png(data, background=(1, 2, 3)))
     shown = int(other * 255 / ((1 << depth) - 1) + 0.5)
@@ -357,8 +362,6 @@ def test_an_interlaced_png_shows_the_same_picture() -> None:
         for left, top, across, down in passes
         for y in range(top, 8, down)
     ]
-    import zlib
-
     data = (
         make.PNG_SIGNATURE
         + make.ihdr(8, 8, 8, 0, interlace=1)

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import deska_sdk.text
@@ -94,9 +94,7 @@ def test_the_table_holds_as_many_characters_as_the_rule_says() -> None:
 
 
 @pytest.mark.rule("T-1", "T-2")
-@pytest.mark.parametrize(
-    "around", ["", "x" * 70, "é" * 70, "日" * 70], ids=["alone", "ascii", "latin", "cjk"]
-)
+@pytest.mark.parametrize("around", ["", "x" * 70, "日" * 70], ids=["alone", "ascii", "cjk"])
 def test_every_code_point_is_stripped_as_an_independent_database_says(around: str) -> None:
     wrong = [
         hex(point)
@@ -123,12 +121,14 @@ def test_no_code_point_grows_or_changes_again_when_it_is_stripped() -> None:
 
 
 @pytest.mark.rule("T-1")
+@settings(deadline=None)
 @given(HOSTILE)
 def test_stripping_a_text_is_the_rule_applied_to_each_character(text: str) -> None:
     assert strip_invisible(text) == naive_strip(text)
 
 
 @pytest.mark.rule("T-2")
+@settings(deadline=None)
 @given(HOSTILE)
 def test_a_stripped_text_is_no_longer_and_stays_as_it_is(text: str) -> None:
     once = strip_invisible(text)
@@ -178,6 +178,7 @@ def test_the_unicode_database_of_the_running_python_is_not_asked() -> None:
 
 
 @pytest.mark.rule("D-5", "P-4")
+@settings(deadline=None)
 @given(HOSTILE)
 def test_a_text_has_something_invisible_when_stripping_would_change_it(text: str) -> None:
     assert has_invisible(text) is (naive_strip(text) != text)
@@ -230,6 +231,7 @@ def test_folding_trims_joins_runs_cuts_and_trims_again(text: str, limit: int, fo
 
 
 @pytest.mark.rule("T-4")
+@settings(deadline=None)
 @given(HOSTILE, st.integers(0, 90))
 def test_a_folded_text_is_one_visible_line_within_its_limit_and_stays_as_it_is(
     text: str, limit: int
@@ -259,6 +261,7 @@ def test_what_is_invisible_is_quoted_by_its_number(text: str, escaped: str) -> N
 
 
 @pytest.mark.rule("P-7")
+@settings(deadline=None)
 @given(HOSTILE)
 def test_a_quoted_text_is_one_line_that_hides_nothing(text: str) -> None:
     escaped = escape_invisible(text)
@@ -288,6 +291,7 @@ def stripped_by_the_rule(value: object) -> object:
 
 
 @pytest.mark.rule("T-3", "D-9")
+@settings(deadline=None)
 @given(JSON)
 def test_every_string_of_a_value_is_stripped_and_no_key_is(value: object) -> None:
     before = repr(value)

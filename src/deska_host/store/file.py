@@ -121,7 +121,7 @@ def _take(path: str) -> tuple[int, tuple[int, int]]:
             if made:
                 _make_durable(path)
             else:
-                _check_ours(descriptor, status)
+                _check_ours(path, descriptor, status)
         except BaseException:
             os.close(descriptor)
             raise
@@ -159,17 +159,20 @@ def _let_go(guard: tuple[int, tuple[int, int]] | None) -> None:
             _held.discard(guard[1])
 
 
-def _check_ours(descriptor: int, status: os.stat_result) -> None:
-    """Whether the head is a store's, or nothing yet: SQLite never sees any other file.
+def _check_ours(path: str, descriptor: int, status: os.stat_result) -> None:
+    """Whether this is a store, or nothing yet: SQLite never sees any other file.
 
-    A head of zeros is what a loss of power can leave of a file that was being made. With a
-    second name, SQLite could look for a crash's log under the wrong one.
+    :raises NotAStore: also for a file with a second name, because SQLite could look for a
+        crash's log under the wrong one.
     """
     if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         raise NotAStore
     head = os.pread(descriptor, _HEAD, 0)
-    marked = head.startswith(_MAGIC) and head[_ID_AT] == APPLICATION_ID.to_bytes(4, "big")
-    if head.strip(b"\0") and not marked:
+    if head.startswith(_MAGIC) and head[_ID_AT] == APPLICATION_ID.to_bytes(4, "big"):
+        return
+    # A head of zeros is what a loss of power can leave of a file that was being made; then the
+    # log is there from which SQLite undoes it.
+    if head.strip(b"\0") or (head and not os.path.lexists(path + "-journal")):
         raise NotAStore
 
 

@@ -1,5 +1,7 @@
 """Images that cross the boundary: told by content, checked before any decode, re-encoded plain.
 
+::
+
     from deska_sdk import images
 
     info = images.sniff(data)               # ImageInfo("image/jpeg", 4000, 3000), nothing decoded

@@ -213,9 +213,15 @@ def _webp_still(data: bytes, info: ImageInfo) -> Still:
     loose: dict[bytes, bytes] = {}
     animated = False
     turned = 0
-    for kind, payload in _riff_chunks(data, 12, end):
-        if kind == b"VP8X":
+    for index, (kind, payload) in enumerate(_riff_chunks(data, 12, end)):
+        if kind == b"VP8X" and not index:
+            if len(payload) < 10:
+                raise unsupported()
             animated = bool(payload[0] & 0x02)
+        elif not index:
+            # WebP, "Simple file format": the first chunk is the picture, and there is no other.
+            loose[kind] = payload
+            break
         elif kind in (b"VP8 ", b"VP8L", b"ALPH"):
             loose.setdefault(kind, payload)
         elif kind == b"ANMF" and frame is None and len(payload) > 16:

@@ -121,9 +121,10 @@ def _long_key(value: object, where: str, limit: int) -> tuple[str, str] | None:
     members = as_object(value)
     inner = members.items() if members is not None else enumerate(as_array(value) or ())
     for key, item in inner:
+        place = pointer(where, key)
         if isinstance(key, str) and len(key) > limit:
-            return key, pointer(where, key)
-        found = _long_key(item, where, limit) if type(item) in (dict, list) else None
+            return key, place
+        found = _long_key(item, place, limit) if type(item) in (dict, list) else None
         if found is not None:
             return found
     return None

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
 from attrs import field, frozen
 
 from deska_sdk import fence
 from deska_sdk.errors import InvalidValue
-from deska_sdk.limits import Limits
 from deska_sdk.problems import Fault, Rule
 from deska_sdk.revisions import is_revision
-from deska_sdk.schema import Checked, Checker
+
+if TYPE_CHECKING:
+    from deska_sdk.limits import Limits
+    from deska_sdk.schema import Checked, Checker
 
 WRITE_KEYS = frozenset({"ok", "revision", "error"})
 WRITE_ERRORS = frozenset({"invalid", "conflict", "not_found", "failed"})
@@ -42,10 +44,7 @@ def write_answer(payload: object, limits: Limits) -> WriteAnswer:
             type(ok) is bool
             and all(type(key) is str and key in WRITE_KEYS for key in answer)
             and ("revision" not in answer or is_revision(revision, limits.revision))
-            and (
-                "error" not in answer
-                or (not ok and type(error) is str and error in WRITE_ERRORS)
-            )
+            and ("error" not in answer or (not ok and type(error) is str and error in WRITE_ERRORS))
         ):
             return WriteAnswer(ok, cast("str | None", revision), cast("str | None", error))
     raise InvalidValue((Fault(where="", rule=Rule.WRONG_TYPE, expected="object"),))
@@ -79,7 +78,7 @@ def read_answer(payload: object, output: Checker, limits: Limits) -> ReadAnswer:
     :raises TooLarge: its compact JSON is over N-4's limit. A schema fault wins over size.
     """
     checked = output.examine(payload)
-    ids = tuple(dict.fromkeys(cast("str", place[key]) for place, key in _places(checked)))
+    ids = tuple(dict.fromkeys(cast("str", place[key]) for place, key in checked.images))
     if len(ids) > limits.images:
         raise InvalidValue((Fault(where="", rule=Rule.TOO_MANY_ITEMS, limit=limits.images),))
     return ReadAnswer(checked, fence.compact(checked.value, limits.answer), ids)
@@ -97,13 +96,9 @@ def fenced(
     """
     checked, line = answer.checked, answer.line
     changed = checked.strip(line)
-    for place, key in _places(checked):
+    for place, key in checked.images:
         place[key] = sent.get(place[key], UNAVAILABLE)
         changed = True
     if changed:
         line = fence.compact(checked.value, limits.answer)
     return fence.wrap(panel_id, panel_name, fence.escape(line, limits.answer))
-
-
-def _places(checked: Checked) -> list[tuple[Any, Any]]:
-    return cast("list[tuple[Any, Any]]", checked.images)

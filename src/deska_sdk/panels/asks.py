@@ -7,11 +7,10 @@ committed. What takes something away (disconnecting, turning off) also acts at o
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
 
 from deska_sdk.errors import PersonCode
 from deska_sdk.panels.consent import sheet_of
-from deska_sdk.panels.calls import Calls
-from deska_sdk.panels.desk import Panel
 from deska_sdk.panels.effects import (
     ClosePage,
     Connected,
@@ -30,7 +29,6 @@ from deska_sdk.panels.events import (
     SwitchAsked,
     UninstallAsked,
 )
-from deska_sdk.panels.requests import Requests
 from deska_sdk.panels.tables import Cause
 from deska_sdk.records import (
     ConnectionRecord,
@@ -43,6 +41,11 @@ from deska_sdk.records import (
     SwitchRecord,
     UninstallRecord,
 )
+
+if TYPE_CHECKING:
+    from deska_sdk.panels.calls import Calls
+    from deska_sdk.panels.desk import Panel
+    from deska_sdk.panels.requests import Requests
 
 Ask = InstallAsked | UninstallAsked | ConnectAsked | DisconnectAsked | SwitchAsked
 
@@ -100,10 +103,10 @@ class Asks:
                     self._notify(NoticeKind.DISCONNECTED, panel, task)
             case SwitchAsked(on=False) if self._desk.on:
                 self._desk.on = False
-                for panel in self._desk.panels.values():
-                    for connection in panel.connections.values():
+                for installed in self._desk.panels.values():
+                    for connection in installed.connections.values():
                         self._calls.end_all(connection, Cause.TURNED_OFF)
-                    self.tell_pages(panel)
+                    self.tell_pages(installed)
                 self._notify(NoticeKind.TURNED_OFF)
             case _:
                 pass

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
+
+from attrs import field, frozen
 
 from deska_sdk.errors import AgentCode, InvalidValue
-from deska_sdk.panels.desk import Connection, Page, Route
+from deska_sdk.panels.desk import Connection, Offered, Page, Route
 from deska_sdk.panels.effects import (
     Count,
     Deliver,
@@ -17,10 +19,21 @@ from deska_sdk.panels.effects import (
     Release,
     Reply,
 )
-from deska_sdk.panels.events import CallRequested, ImageRead, ListRequested
 from deska_sdk.panels.refusals import refusal_text
 from deska_sdk.panels.requests import Request, Requests
+from deska_sdk.panels.seen import seen
 from deska_sdk.panels.tables import AskState, Cause
+
+if TYPE_CHECKING:
+    from deska_sdk.panels.events import CallRequested, ImageRead, ListRequested
+
+
+@frozen
+class Refusal:
+    """Why a call goes no further than its checks."""
+
+    code: AgentCode
+    invalid: InvalidValue | None = field(default=None, repr=False)
 
 
 class Calls:
@@ -45,27 +58,29 @@ class Calls:
     def request(self, event: CallRequested, now: float) -> None:
         """Check a call and deliver it, or prepare its images first (A-1)."""
         made = self._check(event)
-        if isinstance(made, Request):
-            self._requests.add(made)
-            if made.checked.images:
-                self._requests.deadlines.set(made, now + self._limits.preparing_seconds)
-                self._read_next(made)
-            else:
-                self._deliver(made, made.page, now)
+        if isinstance(made, Refusal):
+            self._refuse(event, made)
+            return
+        self._requests.add(made)
+        if made.checked.images:
+            self._requests.deadlines.set(made, now + self._limits.preparing_seconds)
+            self._read_next(made)
+        else:
+            self._deliver(made, made.page, now)
 
-    def _check(self, event: CallRequested) -> Request | None:
+    def _check(self, event: CallRequested) -> Request | Refusal:
         if self._requests.turn_over(event.task, event.turn):
-            return self._refuse(event, AgentCode.STOPPED)
+            return Refusal(AgentCode.STOPPED)
         route = self._desk.route(event.task, event.panel, event.action)
         if isinstance(route, AgentCode):
-            return self._refuse(event, route)
+            return Refusal(route)
         connection, offered = route.connection, route.offered
         limits = self._limits
         if (
             len(connection.open) >= limits.open_calls_per_connection
             or connection.panel.open_calls >= limits.open_calls_per_panel
         ):
-            return self._refuse(event, AgentCode.PANEL_BUSY)
+            return Refusal(AgentCode.PANEL_BUSY)
         payload = event.payload
         try:
             if isinstance(payload, (str, bytes, bytearray, memoryview)):
@@ -73,11 +88,11 @@ class Calls:
             else:
                 checked = offered.input.examine(payload)
         except InvalidValue as invalid:
-            return self._refuse(event, AgentCode.INVALID_INPUT, invalid)
+            return Refusal(AgentCode.INVALID_INPUT, invalid)
         if offered.output is not None and not self._desk.tasks[event.task].attached.can_switch:
-            return self._refuse(event, AgentCode.PAUSE_FAILED)
+            return Refusal(AgentCode.PAUSE_FAILED)
         if len(checked.images) > limits.images:
-            return self._refuse(event, AgentCode.TOO_MANY_IMAGES)
+            return Refusal(AgentCode.TOO_MANY_IMAGES)
         return Request(
             event.request,
             event.call_id,
@@ -88,17 +103,15 @@ class Calls:
             page=route.page,
         )
 
-    def _refuse(
-        self, event: CallRequested, code: AgentCode, invalid: InvalidValue | None = None
-    ) -> None:
-        installed = self._desk.panels.get(event.panel)
+    def _refuse(self, event: CallRequested, refusal: Refusal) -> None:
+        installed, code = self._desk.panels.get(event.panel), refusal.code
         if installed is not None:
             declared = event.action if event.action in installed.actions else ""
             self._emit(Count(event.panel, declared, code))
             self._emit(
                 Notify(Notice(NoticeKind.CALL_ENDED, event.panel, event.task, declared, code))
             )
-        text = refusal_text(code, self._limits, invalid=invalid)
+        text = refusal_text(code, self._limits, invalid=refusal.invalid)
         self._emit(Reply(event.request, text, code=code))
 
     # --- preparing
@@ -134,11 +147,15 @@ class Calls:
         route = self._desk.route(
             request.connection.task, request.panel_id, request.offered.action.name
         )
-        if isinstance(route, Route):
+        if not isinstance(route, Route):
+            self._requests.move(request, Cause.REFUSED, route)
+        elif not _same(request.offered, route.offered):
+            # The person agreed to another version meanwhile. This input was never held against
+            # its schema, and what was checked is what the page gets (T-3).
+            self._requests.move(request, Cause.REFUSED, AgentCode.CONSENT_CHANGED)
+        else:
             request.offered = route.offered
             self._deliver(request, route.page, now)
-        else:
-            self._requests.move(request, Cause.REFUSED, route)
 
     def _deliver(self, request: Request, page: Page | None, now: float) -> None:
         checked, connection = request.checked, request.connection
@@ -168,9 +185,7 @@ class Calls:
                 tuple(checked.images),
             )
         )
-        self._emit(
-            Notify(Notice(NoticeKind.CALL_STARTED, request.panel_id, connection.task, name))
-        )
+        self._emit(Notify(Notice(NoticeKind.CALL_STARTED, request.panel_id, connection.task, name)))
 
     # --- what ends calls from outside
 
@@ -196,3 +211,8 @@ class Calls:
         """End what waits for the page (A-7)."""
         for request in tuple(page.asks.values()):
             self._requests.move(request, Cause.PAGE_CLOSED)
+
+
+def _same(before: Offered, after: Offered) -> bool:
+    """Whether both are one action as an agent sees it and a call needs it (C-2)."""
+    return before is after or seen(before.action) == seen(after.action)

@@ -1,12 +1,12 @@
 """The desk: which panels are installed, which tasks are here, and what is connected to what.
 
-It answers the first five questions about a call (A-1). Its durable part is the replay of records
-(:meth:`Desk.apply`): at the start those the host kept, later those it has just committed.
+It answers the first five questions about a call (A-1). Its durable part is the replay of records:
+at the start those the host kept (:meth:`Desk.restore`), later those it has just committed
+(:meth:`Desk.apply`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from attrs import define, field
@@ -32,6 +32,8 @@ from deska_sdk.revisions import RevisionCounter
 from deska_sdk.schema import Checker, compile_schema
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deska_sdk.limits import Limits
     from deska_sdk.panels.requests import Request
     from deska_sdk.schema import Kind as CheckerKind
@@ -89,6 +91,13 @@ class Task:
 
     attached: TaskAttached
     turn: str | None = None
+    #: Why it may have no connection, if so. A connection from before it became such a task stays
+    #: and is not used.
+    refused: PersonCode | None = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        unsupervised = None if self.attached.supervised else PersonCode.UNSUPERVISED_TASK
+        self.refused = _REFUSED_KINDS.get(self.attached.kind, unsupervised)
 
 
 @define(eq=False)
@@ -118,8 +127,15 @@ class Desk:
 
     # --- durable state
 
+    def restore(self, records: Iterable[Record]) -> None:
+        """Take over what an earlier run made durable."""
+        self.apply(records)
+        # R-2: any number of any block may have been given in that run, so none is given again.
+        for key, counter in self._counters.items():
+            self._counters[key] = self._counter(counter.reserved or 0)
+
     def apply(self, records: Iterable[Record]) -> None:
-        """Take over records that are durable."""
+        """Take over records that have become durable."""
         for record in records:
             match record:
                 case InstallRecord():
@@ -214,6 +230,11 @@ class Desk:
         """The task's connections in the order in which they were made."""
         return tuple(self._connections.get(task, {}).values())
 
+    def takes_part(self, task: str) -> bool:
+        """Whether the task is here, and one that may have connections at all (C-3)."""
+        here = self.tasks.get(task)
+        return here is not None and here.refused is None
+
     def agreed(self, panel: Panel) -> bool:
         """Whether the person agreed to what the panel's sheet says now (C-2)."""
         return self._consents.get(panel.manifest.id) == panel.fingerprint
@@ -224,7 +245,7 @@ class Desk:
             return AgentCode.TURNED_OFF
         mine = self._connections.get(task)
         connection = None if mine is None else mine.get(panel)
-        if connection is None or task not in self.tasks:
+        if connection is None or not self.takes_part(task):
             return AgentCode.NOT_CONNECTED
         owner = connection.panel
         if self._consents.get(panel) != owner.fingerprint:
@@ -256,7 +277,7 @@ class Desk:
         """What the task's agent sees of its panels (L-2, C-2, C-6)."""
         manifests = (
             [c.panel.manifest for c in self.connections(task) if self.agreed(c.panel)]
-            if self.on and task in self.tasks
+            if self.on and self.takes_part(task)
             else []
         )
         return catalogue(manifests, limits=self.limits)
@@ -270,11 +291,8 @@ class Desk:
             return PersonCode.UNKNOWN_PANEL
         if here is None:
             return PersonCode.UNKNOWN_TASK
-        refused = _REFUSED_KINDS.get(here.attached.kind)
-        if refused is not None:
-            return refused
-        if not here.attached.supervised:
-            return PersonCode.UNSUPERVISED_TASK
+        if here.refused is not None:
+            return here.refused
         if not installed.actions:
             return PersonCode.NO_ACTIONS
         return None
@@ -305,7 +323,7 @@ class Desk:
         """To how many tasks the page's panel is connected, as this page is told (C-4 to C-6)."""
         if page.kind != "desk" or not self.on or not self.agreed(page.panel):
             return 0
-        return sum(task in self.tasks for task in page.panel.connections)
+        return sum(map(self.takes_part, page.panel.connections))
 
 
 _REFUSED_KINDS = {

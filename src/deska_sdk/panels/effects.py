@@ -7,16 +7,15 @@ Effects marked *starts* are done in the background and end with the completion e
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
-from deska_sdk.errors import AgentCode, PersonCode, PageCode
-from deska_sdk.panels.consent import Sheet
-from deska_sdk.records import Record
-
-#: A place in a value: the container that holds it, and the key or index there.
-Slot = tuple[Any, Any]
+if TYPE_CHECKING:
+    from deska_sdk.errors import AgentCode, PageCode, PersonCode
+    from deska_sdk.panels.consent import Sheet
+    from deska_sdk.records import Record
+    from deska_sdk.schema import Slot
 
 
 @frozen

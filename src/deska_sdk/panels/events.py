@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from attrs import field, frozen
 
-from deska_sdk.errors import AgentCode
-from deska_sdk.panels.effects import ImageHandle
-from deska_sdk.panels.manifest import Manifest
+if TYPE_CHECKING:
+    from deska_sdk.errors import AgentCode
+    from deska_sdk.panels.effects import ImageHandle
+    from deska_sdk.panels.manifest import Manifest
 
 
 class TaskKind(StrEnum):

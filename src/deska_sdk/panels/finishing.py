@@ -6,6 +6,8 @@ Supervised succeeded in a turn that is still open (S-1).
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from deska_sdk.errors import InvalidValue, PageCode, TooLarge
 from deska_sdk.panels.answers import (
     WriteAnswer,
@@ -21,10 +23,12 @@ from deska_sdk.panels.effects import (
     SettleRespond,
     SwitchMode,
 )
-from deska_sdk.panels.events import Committed, ImageEncoded, ModeSwitched, Responded
-from deska_sdk.panels.requests import Request, Requests
 from deska_sdk.panels.tables import Cause, RequestState
 from deska_sdk.records import CounterBlockRecord
+
+if TYPE_CHECKING:
+    from deska_sdk.panels.events import Committed, ImageEncoded, ModeSwitched, Responded
+    from deska_sdk.panels.requests import Request, Requests
 
 
 class Finishing:
@@ -144,7 +148,7 @@ class Finishing:
         if request is None:
             if image is not None:
                 self._emit(Release((image,)))
-            return
+            return None
         assert request.read is not None, "only an accepted read is encoded"
         ids = request.read.file_ids
         if image is not None:

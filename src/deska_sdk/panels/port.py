@@ -7,7 +7,7 @@ conversation, says which task or agent called, or reaches the person's side.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
 from attrs import frozen
 
@@ -67,7 +67,7 @@ def check_message(message: object, direction: Direction) -> Message:
     :raises PageError: ``invalid_args``: it is not in the table, or has other keys.
     """
     if type(message) is dict:
-        checked: Message = message
+        checked = cast("Message", message)
         kind_name = checked.get("type")
         kind = PORT.get(kind_name) if type(kind_name) is str else None
         if (

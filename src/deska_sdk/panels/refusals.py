@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from deska_sdk.errors import MAY_HAVE_HAPPENED, AgentCode, InvalidValue, sentence
-from deska_sdk.limits import Limits
+
+if TYPE_CHECKING:
+    from deska_sdk.limits import Limits
 
 
 def refusal_text(

@@ -5,15 +5,11 @@ Every move is one entry of :data:`~deska_sdk.panels.tables.REQUEST`, made in one
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from deska_sdk.errors import AgentCode
-from deska_sdk.panels.answers import ReadAnswer, WriteAnswer
 from deska_sdk.panels.deadlines import Deadlines
-from deska_sdk.panels.desk import Connection, Desk, Offered, Page
 from deska_sdk.panels.effects import (
     CancelOp,
     Count,
@@ -37,7 +33,12 @@ from deska_sdk.panels.tables import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deska_sdk.errors import AgentCode
     from deska_sdk.limits import Limits
+    from deska_sdk.panels.answers import ReadAnswer, WriteAnswer
+    from deska_sdk.panels.desk import Connection, Desk, Offered, Page
     from deska_sdk.schema import Checked
 
 
@@ -165,9 +166,7 @@ class Requests:
         self.emit(Count(request.panel_id, action.name, code))
         self.emit(
             Notify(
-                Notice(
-                    NoticeKind.CALL_ENDED, request.panel_id, connection.task, action.name, code
-                )
+                Notice(NoticeKind.CALL_ENDED, request.panel_id, connection.task, action.name, code)
             )
         )
         self.emit(reply)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from deska_sdk.schema.nodes import Side
 
 #: A place in the new value: its container there, and the key or index in it.
-Slot: TypeAlias = "tuple[dict[str, Any] | list[Any], str | int]"
+#: Types cannot say that a dict goes with a name and a list with an index.
+Slot: TypeAlias = "tuple[Any, Any]"
 
 # Escapes in compact JSON that stand for a character T-1 knows: all but \" \\ \/ \n \t. Where an
 # escaped backslash comes before one of these letters the text is walked for nothing, no more.
