@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio.lowlevel
 from attrs import field, frozen
 
 from deska_host.blobs import Image, Shelf
@@ -70,6 +71,10 @@ class Replies:
         waiter = self._waiters[request] = Waiter[AgentReply]()
         try:
             self._engine.feed(event)
+            if waiter.done:
+                # A refusal needs no waiting, and an agent that tries again and again must not
+                # hold the loop for itself.
+                await anyio.lowlevel.checkpoint()
             return await waiter.wait()
         finally:
             if not waiter.done:

@@ -36,6 +36,7 @@ class _Module(Protocol):
 COMMANDS: dict[str, _Command] = {
     "check": _Command("deska_host._cli_check", "check a panel's folder or its panel.json"),
     "schema": _Command("deska_host._cli_schema", "print the JSON Schema of panel.json for editors"),
+    "manifest": _Command("deska_host._cli_manifest", "make the panel.json of a typed panel"),
     "demo": _Command("deska_host.demo", "show a panel and an agent at work, in this terminal"),
 }
 

@@ -96,7 +96,8 @@ def decode_for_checking(text: str) -> object:
 
     It may be nested deeper, hold longer integers and infinite numbers than :func:`decode` allows.
     No closed schema accepts any of that, so a caller who checks the value against one has to ask
-    :func:`decode` only where the schema refused, to learn whether the text was JSON at all.
+    :func:`decode` only where the schema refused, to learn whether the text was JSON at all. What a
+    key held before its last duplicate is in no value, so it may go unjudged here (D-11).
 
     :raises NotJson: for what is no JSON, and for lone surrogates, which a schema could accept.
     """

@@ -19,6 +19,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any, Self
 
@@ -92,11 +93,14 @@ class Busy:
         revisions = [f"{self.seed}.{task.id}.{n}" for n in range(2_000)]
         async with task.turn() as agent:
             while True:
-                text = luck.choice(revisions)
-                reply = await agent.call_action("board", "add", {"text": text})
-                shown = json.loads(reply.text) if reply.code is None else {}
-                if "revision" in shown:
-                    tell("shown", task.id, shown["revision"], text)
+                for _ in range(10):
+                    text = luck.choice(revisions)
+                    reply = await agent.call_action("board", "add", {"text": text})
+                    shown = json.loads(reply.text) if reply.code is None else {}
+                    if "revision" in shown:
+                        tell("shown", task.id, shown["revision"], text)
+                # A turn in the store's queue, so that the other workers get theirs.
+                await self.deska.storage.get("k0")
 
     async def store(self) -> None:
         luck = random.Random(f"{self.seed}store")
@@ -144,7 +148,8 @@ class Busy:
                     mark = person.sheet(panel).fingerprint
                     act = {f"connection:{task}:{panel}": True, f"consent:{panel}": mark}
                     await self.act(
-                        act, lambda given: person.connect(*given[:2], consent=given[2]),
+                        act,
+                        lambda given: person.connect(*given[:2], consent=given[2]),
                         (task, panel, mark),
                     )
                 case 3 if there:
@@ -196,6 +201,8 @@ class Truth:
     open: dict[str, dict[str, Any]] = field(factory=dict)
     meaning: dict[tuple[str, str], str] = field(factory=dict)
     acknowledged: int = 0
+    #: How many acknowledged acts were about what.
+    kinds: Counter[str] = field(factory=Counter)
 
     def hear(self, line: list[Any]) -> None:
         match line:
@@ -206,6 +213,8 @@ class Truth:
                 del self.open[worker]
                 self._take(items)
                 self.acknowledged += 1
+                kinds = {item.partition(":")[0] for item in items}
+                self.kinds.update(kinds)
             case ["shown", task, counter, revision]:
                 before = self.meaning.setdefault((task, counter), revision)
                 assert before == revision, f"{counter} of {task} has two meanings"
@@ -229,7 +238,7 @@ class Truth:
             if "file:" in items:
                 new = [item for item in kept if item.startswith("file:") and item not in self.items]
                 assert len(new) <= 1, "more files than were put"
-                items = {item: items["file:"] for item in new}
+                items = dict.fromkeys(new, items["file:"])
             changed = {
                 item: value for item, value in items.items() if self.items.get(item) != value
             }
@@ -283,6 +292,7 @@ class Lines:
     """The lines of the children, as they come."""
 
     def __init__(self, path: Path, backend: str) -> None:
+        self._child: int | None = None
         self._server = subprocess.Popen(
             [sys.executable, "-m", "tests.byhand.sigkill", "--child", str(path), backend],
             stdin=subprocess.PIPE,
@@ -298,6 +308,7 @@ class Lines:
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         self._server.stdin.close()
+        self.kill()
         self._server.wait()
         self._server.stdout.close()
 
@@ -305,6 +316,13 @@ class Lines:
         assert self._server.stdin is not None
         self._server.stdin.write(seed.encode() + b"\n")
         self._server.stdin.flush()
+        kind, self._child = self.next()
+        assert kind == "child"
+
+    def kill(self) -> None:
+        child, self._child = self._child, None
+        if child is not None:
+            os.kill(child, signal.SIGKILL)
 
     def next(self) -> list[Any]:
         assert self._server.stdout is not None
@@ -325,15 +343,15 @@ def kill_often(path: Path, kills: int, seed: int, backend: str = "asyncio") -> T
     with Lines(path, backend) as lines:
         for run in range(kills):
             lines.start(f"{seed}.{run}")
-            kind, child = lines.next()
-            assert kind == "child"
             # Some are killed while they open the file, most in the middle of their work.
-            for _ in range(luck.choice((0, 1, luck.randrange(40), luck.randrange(400)))):
+            acts = luck.choice((0, 1, luck.randrange(20), luck.randrange(80)))
+            while acts:
                 line = lines.next()
                 assert line != ["over"], "the child ended by itself"
                 truth.hear(line)
+                acts -= line[0] == "done"
             select.select([], [], [], luck.random() * luck.choice((0, 0.002, 0.02)))
-            os.kill(child, signal.SIGKILL)
+            lines.kill()
             while (line := lines.next()) != ["over"]:
                 truth.hear(line)
             if path.exists():
@@ -358,6 +376,7 @@ def main() -> None:
         f"{given.kills} kills, {truth.acknowledged} acknowledged acts, "
         f"{len(truth.meaning)} counters: all there, none with two meanings"
     )
+    print(", ".join(f"{kind} {count}" for kind, count in truth.kinds.most_common()))
 
 
 if __name__ == "__main__":

@@ -43,9 +43,9 @@ RULES = [
         "R": range(1, 5),
         "N": range(1, 7),
         "I": range(1, 7),
-        "S": (1,),
+        "S": (1, 3),
         "B": (1, 2),
-        "G": (1, 3, 4, 5),
+        "G": range(1, 6),
     }.items()
     for number in numbers
 ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import anyio
+import anyio.abc
 import anyio.lowlevel
 from attrs import define
 from PIL import Image
@@ -19,8 +20,6 @@ from deska_sdk.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable
-
-    import anyio.abc
 
     from deska_host import Deska, RunningPage
     from deska_sdk.images import Background, ImageInfo
@@ -70,7 +69,9 @@ def a_panel(panel: str = "board", **changes: Any) -> dict[str, Any]:
             "kind": "read",
             "description": "Reads the board.",
             "input": an_object(),
-            "output": an_object(notes=an_array({**TEXT, "maxLength": 70_000}), images=an_array(FILE)),
+            "output": an_object(
+                notes=an_array({**TEXT, "maxLength": 70_000}), images=an_array(FILE)
+            ),
         },
     ]
     return {

@@ -91,7 +91,7 @@ def _has_openat2() -> bool:
 
 @pytest.mark.rule("I-1")
 @pytest.mark.skipif(not _has_openat2(), reason="this kernel has no openat2")
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     tree=trees(paths(*NAMES, "..", ".", most=4)),
     wanted=st.lists(paths(*NAMES, "..", "."), min_size=1, max_size=8),
@@ -123,7 +123,7 @@ def test_relative_links_and_two_dots_are_judged_as_the_kernel_judges_a_walk_bene
 
 
 @pytest.mark.rule("I-1")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     tree=trees(
         st.tuples(st.sampled_from(["", "", "ROOT/", "ROOT/../link/"]), paths(*NAMES, ".")).map(
@@ -163,7 +163,7 @@ def test_where_nothing_leaves_the_kernel_and_the_folder_read_the_same(
 
 
 @pytest.mark.rule("I-1")
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     tree=trees(
         st.tuples(

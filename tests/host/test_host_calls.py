@@ -470,8 +470,9 @@ async def test_an_image_of_another_panel_is_unavailable() -> None:
 
 
 @pytest.mark.rule("A-3", "A-7")
-async def test_images_of_an_answer_that_take_ten_seconds_are_unavailable_though_the_page_is_gone(
-) -> None:
+async def test_images_of_an_answer_that_take_too_long_are_unavailable_though_the_page_is_gone() -> (
+    None
+):
     stuck = StuckImages()
     async with a_desk(images=stuck) as desk, anyio.create_task_group() as group:
         kept = (await desk.hands.deska.files.put(Blob(picture())))["id"]
@@ -530,7 +531,9 @@ async def test_counters_belong_to_one_task_and_one_panel() -> None:
             return heard
 
         async with other.turn() as agent:
-            shown = [await add(desk.agent, text) for text in ("one", "two-and-longer-than-8", "one")]
+            shown = [
+                await add(desk.agent, text) for text in ("one", "two-and-longer-than-8", "one")
+            ]
             assert shown == ["r1", "r2", "r1"]
             assert await add(agent, "three") == "r1"
             # "The replaced value need not fit maxLength".
@@ -616,6 +619,26 @@ async def test_a_call_cancelled_while_its_images_are_read_or_encoded_leaves_noth
             await reply.ended()
             await anyio.wait_all_tasks_blocked()
             assert desk.host.pending == 0
+
+
+@pytest.mark.rule("A-8")
+async def test_an_agent_that_is_refused_again_and_again_does_not_hold_the_loop() -> None:
+    async with a_desk() as desk, anyio.create_task_group() as group:
+        enough = False
+
+        async def insist() -> None:
+            for _ in range(10_000):
+                if enough:
+                    return
+                assert (await desk.call("nothing")).code is AgentCode.UNKNOWN_ACTION
+                await desk.agent.list_panels()
+            raise AssertionError("nobody else had a turn")
+
+        group.start_soon(insist)
+        reply = later(group, desk.call, "read")
+        await desk.hands.answer({})
+        assert (await reply.wait()).code is None
+        enough = True
 
 
 @pytest.mark.rule("A-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -25,8 +25,6 @@ from tests.host.support_host import (
 )
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from deska_host import Deska
     from deska_sdk.router import Notice
 
@@ -35,15 +33,14 @@ pytestmark = pytest.mark.anyio
 
 def descriptors() -> int:
     """How many descriptors this process has open."""
-    return len(os.listdir("/proc/self/fd"))
+    return len(list(Path("/proc/self/fd").iterdir()))
 
 
 def children() -> set[str]:
     """The processes that this one started and that are not gone."""
     found: set[str] = set()
-    for thread in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{thread}/children") as file:
-            found |= set(file.read().split())
+    for thread in Path("/proc/self/task").iterdir():
+        found |= set((thread / "children").read_text().split())
     return found
 
 
@@ -67,9 +64,7 @@ async def test_closing_answers_every_open_call_and_leaves_no_descriptor_and_no_p
                 await desk.hands.answer({"ok": True})
                 assert (await reading.wait()).code is None
                 assert len(children()) == 1
-                writes = [
-                    later(group, desk.hands.deska.storage.set, str(n), n) for n in range(5)
-                ]
+                writes = [later(group, desk.hands.deska.storage.set, str(n), n) for n in range(5)]
                 later(group, desk.call, "hang", {"image": "good.png"})
                 await anyio.lowlevel.checkpoint()
             assert [(await call.wait()).code for call in waiting] == [AgentCode.STOPPED] * 5
@@ -205,7 +200,7 @@ async def test_what_is_raised_inside_comes_out_as_it_is_and_in_no_group(
     tmp_path: Path, in_file: bool
 ) -> None:
     raised = LookupError("mine")
-    with pytest.raises(LookupError) as caught:
+    with pytest.raises(LookupError) as caught:  # noqa: PT012 - what is raised inside
         async with a_desk(path=tmp_path / "desk.db" if in_file else None) as desk:
             await desk.hands.deska.storage.set("key", 1)
             raise raised
@@ -248,7 +243,7 @@ async def test_an_error_that_ends_the_host_comes_out_alone_and_the_file_is_free_
         raise OwnError
 
     path = tmp_path / "desk.db"
-    with pytest.raises(OwnError):
+    with pytest.raises(OwnError):  # noqa: PT012 - what ends the host
         async with Host(path) as host:
             host.subscribe(failing)
             # The store's end of it is told outside of this task.
@@ -267,9 +262,7 @@ async def test_unsubscribing_ends_the_notices() -> None:
         stop()
         stop()
         await host.install(a_panel("shelf"))
-    assert [(notice.kind, notice.panel) for notice in notices] == [
-        (NoticeKind.INSTALLED, "board")
-    ]
+    assert [(notice.kind, notice.panel) for notice in notices] == [(NoticeKind.INSTALLED, "board")]
 
 
 @pytest.mark.rule("I-1", "C-3")
@@ -277,7 +270,7 @@ async def test_attaching_wrongly_is_refused_and_leaves_nothing(tmp_path: Path) -
     before = descriptors()
     async with Host(images=Images()) as host:
         for folder in (tmp_path / "missing", "/proc", "/dev/shm"):
-            with pytest.raises(ValueError, match="folder|proc|dev"):
+            with pytest.raises(ValueError, match=r"folder|proc|dev"):
                 host.attach_task("task-1", folder)
         with pytest.raises(ValueError, match="TaskKind"):
             host.attach_task("task-1", tmp_path, kind="guest")

@@ -96,12 +96,39 @@ def test_whatever_is_not_a_counter_that_was_given_is_nothing(text):
 @pytest.mark.rule("R-4")
 @pytest.mark.parametrize(
     "text",
-    ["", "r", "r0", "r01", "R1", "1", "r1 ", " r1", "r1\n", "r+1", "r-1", "r1.0", "r\u0661", "r²"]
-    + ["r" + "9" * 10_000, "r1_0", "rr1"],
+    [
+        "",
+        "r",
+        "r0",
+        "r01",
+        "R1",
+        "1",
+        "r1 ",
+        " r1",
+        "r1\n",
+        "r+1",
+        "r-1",
+        "r1.0",
+        "r١",
+        "r²",
+        "r" + "9" * 10000,
+        "r1_0",
+        "rr1",
+    ],
 )
 def test_only_the_exact_text_is_a_counter(text):
     counter = RevisionCounter()
     counter.show("a")
+    assert counter.revision(text) is None
+
+
+@pytest.mark.rule("R-4")
+@pytest.mark.parametrize("text", ["r01", "r00", "r09", "r0", "r11", "r010"])
+def test_no_zero_stands_before_a_counter_however_many_were_given(text):
+    counter = RevisionCounter()
+    for number in range(10):
+        counter.show(f"revision-{number}")
+    assert counter.revision("r10") == "revision-9"
     assert counter.revision(text) is None
 
 

@@ -23,6 +23,8 @@ def test_an_input_is_stripped_before_it_is_checked(kind: Any) -> None:
     dirty = {"s": "a\u200bb\ufeffc", "e": "\u00adopen\x00", "l": ["a\r\nb", "\ud800", "ok"]}
     clean = {"s": "abc", "e": "open", "l": ["a\nb", "\ufffd", "ok"]}
     assert checker.check(dirty) == clean
+    # Some of what nobody sees counts as printable.
+    assert checker.check({"s": "a\u034fbc\u3164", "l": ["\ufe0f"]}) == {"s": "abc", "l": [""]}
     assert checker.check({"x": "\u200b" * 50 + "x" * 70}) == {"x": "x" * 70}
     assert checker.check({"s": "\x7f", "l": ["\x7f" * 9]}) == {"s": "", "l": [""]}
     assert faults(checker, {"s": "abc\u2800"}) == [fault("/s", Rule.TOO_LONG, limit=3)]

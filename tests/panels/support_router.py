@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 from collections import Counter, deque
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -21,8 +21,6 @@ from deska_sdk.errors import MAY_HAVE_HAPPENED, AgentCode, PageCode, sentence
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 from deska_sdk.panels.check import check_panel
 from deska_sdk.panels.consent import sheet_of
-from deska_sdk.panels.manifest import Manifest
-from deska_sdk.records import Record
 from deska_sdk.router import (
     CallCancelled,
     CallRequested,
@@ -65,6 +63,10 @@ from deska_sdk.router import (
     TurnStarted,
     UninstallAsked,
 )
+
+if TYPE_CHECKING:
+    from deska_sdk.panels.manifest import Manifest
+    from deska_sdk.records import Record
 
 LIST_NOTES: dict[str, Any] = {
     "name": "list_notes",
@@ -327,9 +329,7 @@ class Desk:
         if payload is None:
             payload = {"text": "a note"} if action == "add_note" else {}
         turn = turn or self.turns.get(task, "no-turn")
-        self.step(
-            CallRequested(request, f"call-of-{request}", task, turn, panel, action, payload)
-        )
+        self.step(CallRequested(request, f"call-of-{request}", task, turn, panel, action, payload))
         return request
 
     def cancel(self, request: str) -> list[Effect]:

@@ -355,6 +355,26 @@ def test_disconnecting_what_is_still_being_connected_leaves_it_disconnected():
     assert desk.told(page)[-1] == 0
 
 
+@pytest.mark.rule("C-6", "C-7")
+def test_what_is_asked_to_be_taken_away_is_away_however_many_asks_are_written_before_it():
+    desk = installed()
+    page = desk.start_page()
+    desk.turn_off()
+    desk.holding = {"store"}
+    desk.turn_on()
+    desk.connect()
+    desk.install(manifest("sketches"))
+    desk.disconnect()
+    desk.turn_off()
+    while desk.held:
+        desk.finish()
+        # Neither the connection nor being on counts for one moment between two commits.
+        assert desk.router.connected("task-1") == ()
+        assert desk.code(desk.call()) is AgentCode.TURNED_OFF
+    assert desk.told(page)[-1] == 0
+    assert desk.at_rest()
+
+
 @pytest.mark.rule("C-7", "R-1")
 def test_disconnecting_and_connecting_again_gives_a_connection_that_works():
     desk = Desk().with_notes()

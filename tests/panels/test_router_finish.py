@@ -14,7 +14,6 @@ from deska_sdk.router import (
     ImageHandle,
     ImageRead,
     ModeSwitched,
-    Persist,
     Release,
     Reply,
     Responded,
@@ -290,9 +289,7 @@ def test_images_are_numbered_by_what_is_sent_in_document_order_and_the_same_id_i
     desk = Desk().with_notes()
     desk.kept = {"one": PNG, "two": TWO, "broken": None}
     call = desk.call("list_notes")
-    desk.answer(
-        call, {"notes": [], "images": ["broken", "two", "missing", "one", "two", "broken"]}
-    )
+    desk.answer(call, {"notes": [], "images": ["broken", "two", "missing", "one", "two", "broken"]})
     reply = desk.reply(call)
     assert inside_the_fence(reply.text)["images"] == [
         "image:unavailable",
@@ -344,6 +341,22 @@ def test_file_ids_are_not_stripped_before_the_panel_is_asked_for_them():
     call = desk.call("list_notes")
     desk.answer(call, {"notes": ["a\u200bb"], "images": ["o\u200bne"]})
     assert inside_the_fence(desk.reply(call).text) == {"notes": ["ab"], "images": ["image:1"]}
+
+
+@pytest.mark.rule("A-8", "I-4")
+def test_images_handed_to_the_page_are_its_own_and_are_neither_given_back_nor_sent_to_the_agent():
+    desk = asking_for_images()
+    desk.kept = {"two": TWO}
+    write = desk.call("add_note", {"text": "", "pictures": ["a.png"]})
+    desk.answer(write, {"ok": True})
+    assert desk.reply(write).images == ()
+    read = desk.call("list_notes", {"like": "a.png"})
+    desk.answer(read, {"notes": [], "images": ["two"]})
+    assert inside_the_fence(desk.reply(read).text)["images"] == ["image:1"]
+    assert desk.reply(read).images == (TWO,)
+    desk.call("add_note", {"text": "", "pictures": ["a.png"]})
+    desk.wait(30)
+    assert desk.released == []
 
 
 # --- deadlines, in numbers
@@ -495,8 +508,10 @@ def test_time_never_runs_backwards():
     desk.now += 25
     desk.step(Tick())
     assert desk.code(call) is AgentCode.PANEL_TIMEOUT
+    # It was made at the latest time seen, not at the earlier one that was said.
+    desk.wait(19.999)
     assert desk.is_open(later)
-    desk.wait(20)
+    desk.wait(0.001)
     assert desk.code(later) is AgentCode.PANEL_TIMEOUT
 
 

@@ -20,8 +20,8 @@ def test_whatever_happens_the_router_keeps_its_promises():
     run_state_machine_as_test(
         RouterMachine,
         settings=settings(
-            max_examples=60,
-            stateful_step_count=60,
+            max_examples=150,
+            stateful_step_count=80,
             deadline=None,
             suppress_health_check=list(HealthCheck),
             print_blob=True,

@@ -86,7 +86,11 @@ def test_a_kept_counter_that_is_a_whole_string_is_the_pages_revision_wherever_it
     given = {"text": "r1", "after": "r1", "tags": ["a", "r1", "r2"]}
     revision = "board-7f3a-which-is-longer-than-eight"
     # "after" has maxLength 8: the replaced value need not fit it.
-    assert heard(desk, given) == {"text": revision, "after": revision, "tags": ["a", revision, "r2"]}
+    assert heard(desk, given) == {
+        "text": revision,
+        "after": revision,
+        "tags": ["a", revision, "r2"],
+    }
     assert given == {"text": "r1", "after": "r1", "tags": ["a", "r1", "r2"]}
 
 
@@ -240,6 +244,42 @@ def test_a_block_that_became_durable_in_a_run_that_was_killed_before_it_heard_is
     assert number(shown(later, "d")) > max(
         one.high for one in desk.log if isinstance(one, CounterBlockRecord)
     )
+
+
+@pytest.mark.rule("R-2")
+@pytest.mark.parametrize("blocks", [(128, 64), (64, 128), (64, 128, 64), (128,)])
+def test_a_block_is_never_lowered_whatever_the_order_of_the_records(blocks):
+    desk = Desk().with_notes()
+    log = [one for one in desk.log if not isinstance(one, CounterBlockRecord)]
+    log += [CounterBlockRecord("task-1", "notes", high) for high in blocks]
+    later = Desk(log)
+    later.attach("task-1")
+    later.start_page()
+    assert shown(later, "a") == "r129"
+
+
+@pytest.mark.rule("R-2")
+def test_a_block_that_becomes_durable_after_a_higher_one_lowers_nothing():
+    desk = Desk(counter_block=4).with_notes()
+    desk.holding = {"store"}
+    for number in range(1, 5):
+        assert shown(desk, f"revision-{number}") == f"r{number}"
+    (ahead,) = desk.held
+    waiting = desk.call()
+    desk.answer(waiting, {"ok": True, "revision": "revision-5"})
+    desk.finish(desk.held[-1])
+    desk.holding = set()
+    assert json.loads(desk.reply(waiting).text)["revision"] == "r5"
+    for number in range(6, 12):
+        assert shown(desk, f"revision-{number}") == f"r{number}"
+    # The block asked for first is durable last: no host promises an order of transactions.
+    desk.finish(ahead)
+    assert desk.log[-1] == CounterBlockRecord("task-1", "notes", 8)
+    desk.uninstall()
+    desk.install(manifest())
+    desk.connect()
+    desk.start_page()
+    assert int(shown(desk, "another").removeprefix("r")) > 11
 
 
 @pytest.mark.rule("R-2", "A-3")

@@ -22,8 +22,6 @@ from tests.panels.support_router import ADD_NOTE, LIST_NOTES, Desk, manifest, ot
 PNG = ImageHandle("image-1", "image/png", 100)
 
 
-
-
 @pytest.mark.rule("A-1", "A-2")
 def test_a_good_call_is_handed_to_the_page_at_once_with_its_id_action_and_input():
     desk = Desk().with_notes()

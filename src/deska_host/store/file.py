@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+import sys
 import threading
 from typing import Final
 
@@ -19,8 +20,11 @@ from deska_host.store.errors import (
 )
 from deska_host.store.schema import APPLICATION_ID, SCHEMA_VERSION, TABLES
 
-#: Seconds SQLite may try for the lock. Two that open at the same moment can each see the
-#: other's first lock for an instant; one who really owns the file keeps it far longer.
+if sys.platform != "win32":
+    import fcntl
+
+#: Seconds SQLite may try for its lock, in case another program looks into the file just now.
+#: Other owners never come so far: see ``_claim``.
 _PATIENCE = 0.1
 
 #: The head of an SQLite file: its magic, and the place of the application id (big endian).
@@ -33,7 +37,7 @@ _COMPANIONS = ("-wal", "-journal", "-shm")
 
 _POSIX: bool = hasattr(os, "O_NOFOLLOW") and hasattr(os, "fchmod")
 
-# The files this process has open, by device and inode. SQLite's locks are POSIX record locks:
+# The files this process has open, by device and inode. The locks are POSIX record locks:
 # closing any descriptor of a file drops every lock the process has on it, so a second opener in
 # this process must be turned away before it opens the file at all.
 _held_lock = threading.Lock()
@@ -118,6 +122,7 @@ def _take(path: str) -> tuple[int, tuple[int, int]]:
             # Swapped between the two looks. Not closed: that would drop the owner's lock.
             raise StoreInUse
         try:
+            _claim(descriptor)
             if made:
                 _make_durable(path)
             else:
@@ -150,6 +155,22 @@ def _check_name(path: str, identity: tuple[int, int]) -> None:
     status = os.lstat(path)
     if (status.st_dev, status.st_ino) != identity:
         raise NotAStore
+
+
+def _claim(descriptor: int) -> None:
+    """Lock the file's first byte, which SQLite leaves alone, for as long as the process has it.
+
+    One of many that open at the same moment gets it, at once. SQLite's own lock is taken in
+    steps, and two that take the first one together can each keep the other from the last.
+    """
+    try:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1)
+    except (BlockingIOError, PermissionError):
+        taken = True
+    else:
+        taken = False
+    if taken:
+        raise StoreInUse
 
 
 def _let_go(guard: tuple[int, tuple[int, int]] | None) -> None:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Literal
 
-from attrs import frozen
+from attrs import field, frozen
 
 from deska_sdk.panels.seen import seen
 
@@ -29,7 +29,7 @@ class SheetAction:
     name: str
     kind: Literal["read", "write"]
     #: Folded (T-4): the very text that an agent reads.
-    description: str
+    description: str = field(repr=False)
 
 
 @frozen
@@ -39,7 +39,7 @@ class Sheet:
     #: The panel's id.
     panel: str
     #: The panel's name, folded (T-4).
-    name: str
+    name: str = field(repr=False)
     #: All actions, in panel.json's order.
     actions: tuple[SheetAction, ...]
     #: What the person's yes is bound to (C-2).
