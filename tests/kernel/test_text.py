@@ -174,7 +174,9 @@ def test_what_can_be_seen_or_has_a_width_is_kept() -> None:
 @pytest.mark.rule("T-1")
 def test_the_unicode_database_of_the_running_python_is_not_asked() -> None:
     used = {value for value in vars(deska_sdk.text).values() if isinstance(value, ModuleType)}
-    assert {module.__name__ for module in used} == {"re", "deska_sdk._text_table"}
+    # pytest rewrites the asserts of packages with a plugin, and adds two modules of its own.
+    ours = {name for module in used if (name := module.__name__).partition(".")[0] != "_pytest"}
+    assert ours - {"builtins"} == {"re", "deska_sdk._text_table"}
 
 
 @pytest.mark.rule("D-5", "P-4")
