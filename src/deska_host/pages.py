@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
-import sniffio
 from attrs import define, field
 
 from deska_host.page import Deska, Listener, PageSide
@@ -69,13 +68,22 @@ class RunningPage:
         await self._closed.wait()
 
 
+def _on_asyncio() -> bool:
+    """Whether the current task runs on asyncio; the other loop is trio."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 def _is_cancelled() -> bool:
     """Whether the current task was cancelled, and not only met with somebody's cancellation.
 
     On asyncio a page that awaits a task which was cancelled raises the same error as one that is
     closed, and nobody but the page may end by it. trio's cannot be raised by hand.
     """
-    if sniffio.current_async_library() != "asyncio":
+    if not _on_asyncio():
         return True
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
@@ -245,7 +253,7 @@ class Pages:
 
     def _start(self, page: RunningPage, listener: Listener, payload: dict[str, Any]) -> None:
         assert page._tasks is not None, "a page that hears is running"
-        if sniffio.current_async_library() == "asyncio":
+        if _on_asyncio():
             # asyncio starts tasks in the order in which they were made.
             page._tasks.start_soon(self._run_listener, page, listener, payload, None)
             return
