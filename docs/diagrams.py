@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, get_args
 
 from attrs import fields
 
+from deska_sdk import router
 from deska_sdk.errors import (
     MAY_HAVE_HAPPENED,
     AgentCode,
@@ -30,30 +31,34 @@ from deska_sdk.errors import (
     sentence,
 )
 from deska_sdk.limits import DEFAULT_LIMITS, MB, Limits
-from deska_sdk.panels import effects, events
 from deska_sdk.panels.port import PORT, Direction
 from deska_sdk.panels.tables import (
     ASK,
     ASK_CAUSE,
+    DEFERRED,
+    DEFERRED_COUNTS,
     MAY_HAVE_HAPPENED_CODES,
     REQUEST,
     AskState,
     Cause,
+    DeferredState,
     RequestState,
 )
 from deska_sdk.problems import Fault, Rule
+from deska_sdk.tasks.tables import PAUSE, PauseCause, PauseState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 DOCS = Path(__file__).parent
 
 #: Which event ends what a *starts* effect began.
 COMPLETIONS = {
-    effects.ReadImage: events.ImageRead,
-    effects.EncodeImage: events.ImageEncoded,
-    effects.SwitchMode: events.ModeSwitched,
-    effects.Persist: events.Committed,
+    router.ReadImage: router.ImageRead,
+    router.EncodeImage: router.ImageEncoded,
+    router.FindFiles: router.FilesFound,
+    router.SwitchMode: router.ModeSwitched,
+    router.Persist: router.Committed,
 }
 
 #: What each limit holds. A limit without a sentence stops this script.
@@ -91,6 +96,8 @@ MEANING = {
     "revisions_kept": "revisions remembered for one task and one panel",
     "counter_block": "revision numbers reserved in the store at a time",
     "answer": "length of a read's answer as compact JSON, as sent and as escaped",
+    "offer_text": "length of the text in an offer, as the page sent it",
+    "offer_images": "different images in an offer",
     "image_path": "length of an image path",
     "image_bytes": "size of one image file",
     "image_pixels": "pixels of one image",
@@ -140,8 +147,8 @@ def request_diagram() -> str:
         and (open_states[0], cause) in REQUEST
     ]
     lines = ["```mermaid", "stateDiagram-v2", "    [*] --> open", "    state open {"]
-    lines += [f'        state "{state}" as {_name(state)}' for state in open_states]
-    lines.append(f"        [*] --> {_name(open_states[0])}")
+    lines += [f'        state "{state}" as {_word(state)}' for state in open_states]
+    lines.append(f"        [*] --> {_word(open_states[0])}")
     arrows: dict[tuple[RequestState, RequestState], list[str]] = {}
     for (state, cause), move in REQUEST.items():
         if cause not in anywhere:
@@ -149,7 +156,7 @@ def request_diagram() -> str:
     inner: list[str] = []
     outer: list[str] = []
     for (state, to), labels in arrows.items():
-        arrow = f"{_name(state)} --> {_name(to)}: {', '.join(labels)}"
+        arrow = f"{_word(state)} --> {_word(to)}: {', '.join(labels)}"
         (outer if to is RequestState.ENDED else inner).append(arrow)
     lines += [f"        {arrow}" for arrow in inner] + ["    }"] + [f"    {a}" for a in outer]
     labels = [_label(cause, REQUEST[open_states[0], cause].code) for cause in anywhere]
@@ -171,6 +178,56 @@ def ask_diagram() -> str:
     rows = [(cause, asked, ASK[AskState.DELIVERED, asked]) for cause, asked in ASK_CAUSE.items()]
     head = ("what ends the waiting request", "moves the ask by", "to")
     return "\n".join([*lines, "```", ""]) + "\n" + _table(head, rows)
+
+
+#: What each cause of the pause means.
+PAUSE_MEANS = {
+    PauseCause.CONTENT: "content of a panel wants in",
+    PauseCause.SWITCHED: "the agent is in Supervised, and the store knows",
+    PauseCause.FAILED: "it was not switched",
+    PauseCause.ABANDONED: "nobody waits, or it took too long: the switch is taken back",
+    PauseCause.PERSON: "the person changed the mode themselves",
+    PauseCause.NOT_CHANGED: "that change took the place of the old mode, and was not made",
+    PauseCause.TURN_ENDED: "the turn is over, in any way",
+    PauseCause.RESTORED: "the mode from before is back",
+    PauseCause.NOT_RESTORED: "it could not be put back, or not in time",
+    PauseCause.LEFT: "the task was detached",
+}
+
+
+def pause_diagram() -> str:
+    """The pause as a Mermaid state diagram, and as the table it is drawn from."""
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {PauseState.NONE}"]
+    lines += _arrows({key: to for key, to in PAUSE.items() if key[1] is not PauseCause.LEFT})
+    rows = [(state, cause, to, PAUSE_MEANS[cause]) for (state, cause), to in PAUSE.items()]
+    head = ("state", "what happens", "next", "that is")
+    return "\n".join([*lines, "```", ""]) + "\n" + _table(head, rows)
+
+
+def deferred_diagram() -> str:
+    """A deferred read as a Mermaid state diagram, and as the table it is drawn from."""
+    lines = ["```mermaid", "stateDiagram-v2", f"    [*] --> {_word(DeferredState.ASKED)}"]
+    lines += [f'    state "{state}" as {_word(state)}' for state in DeferredState if " " in state]
+    lines += _arrows(DEFERRED)
+    ends = (DeferredState.IN_ITS_TURN, DeferredState.DROPPED)
+    lines += [f"    {_word(state)} --> [*]" for state in ends]
+    rows = [
+        (state, cause, to, f"`{code}`" if (code := DEFERRED_COUNTS.get(cause)) else "")
+        for (state, cause), to in DEFERRED.items()
+    ]
+    head = ("state", "what happens", "next", "counted as")
+    return "\n".join([*lines, "```", ""]) + "\n" + _table(head, rows)
+
+
+def _arrows(table: Mapping[tuple[str, str], str]) -> list[str]:
+    """One arrow for each pair of states, with all that leads from one to the other."""
+    arrows: dict[tuple[str, str], list[str]] = {}
+    for (state, cause), to in table.items():
+        arrows.setdefault((state, to), []).append(str(cause))
+    return [
+        f"    {_word(state)} --> {_word(to)}: {', '.join(causes)}"
+        for (state, to), causes in arrows.items()
+    ]
 
 
 def codes_of(kind: type[Code]) -> Callable[[], str]:
@@ -223,7 +280,7 @@ def event_table() -> str:
     completes = {event: effect for effect, event in COMPLETIONS.items()}
     rows = [
         (f"`{kind.__name__}`", _fields(kind), _sentence(kind), _link(completes.get(kind)))
-        for kind in get_args(events.Event)
+        for kind in get_args(router.Event)
     ]
     return _table(("event", "fields", "what it says", "completes"), rows)
 
@@ -232,7 +289,7 @@ def effect_table() -> str:
     """Every effect of the router."""
     rows = [
         (f"`{kind.__name__}`", _fields(kind), _sentence(kind), _link(COMPLETIONS.get(kind)))
-        for kind in get_args(effects.Effect)
+        for kind in get_args(router.Effect)
     ]
     return _table(("effect", "fields", "what to do", "completed by"), rows)
 
@@ -258,6 +315,7 @@ MADE: dict[str, dict[str, Callable[[], str]]] = {
         "faults": faults,
     },
     "limits.md": {"limits": limits},
+    "supervision.md": {"pause": pause_diagram, "deferred": deferred_diagram},
     "router.md": {"events": event_table, "effects": effect_table, "port": port_table},
 }
 
@@ -265,8 +323,8 @@ MADE: dict[str, dict[str, Callable[[], str]]] = {
 # -- words
 
 
-def _name(state: RequestState) -> str:
-    return re.sub(r"\W+", "_", state.value)
+def _word(state: str) -> str:
+    return re.sub(r"\W+", "_", str(state))
 
 
 def _label(cause: Cause, code: AgentCode | None) -> str:

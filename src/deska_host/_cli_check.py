@@ -147,7 +147,7 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+    return _data(escape_invisible(text)).replace(":", "%3A").replace(",", "%2C")
 
 
 _WRITERS = {"text": _as_text, "json": _as_json, "github": _as_github}

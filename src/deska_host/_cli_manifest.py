@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import sys
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from deska_host.package import PageNotLoaded
+from deska_host.package import PageNotLoaded, load_module
 from deska_sdk.errors import DeskaError
 from deska_sdk.panels.typed import Panel, PanelDefinitionError
 from deska_sdk.text import escape_invisible
@@ -118,13 +117,8 @@ def _from_file(name: str) -> ModuleType:
     path = Path(name).absolute()
     if not path.is_file() or path.suffix != ".py":
         raise PageNotLoaded("there is no such .py file")
-    # As a host does it: never in sys.modules, so what works here works there.
-    spec = importlib.util.spec_from_file_location(f"deska_page_{path.stem}", path)
-    assert spec is not None, "a .py file has a loader"
-    assert spec.loader is not None, "a .py file has a loader"
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    # As a host does it, so what works here works there.
+    return load_module(path)
 
 
 def _by_name(name: str) -> ModuleType:

@@ -55,7 +55,7 @@ class Counts:
 
     def _count(self, effect: Count) -> None:
         now = self._wall()
-        if effect.action:
+        if effect.action and effect.called:
             self._add((effect.panel, effect.action, ""), now)
         if effect.code is not None:
             self._add((effect.panel, effect.action, effect.code.value), now)

@@ -16,147 +16,31 @@ a handler) gets a :class:`RuntimeError` instead of waiting for itself for ever.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
+from deska_host.blocking_sides import BlockingAssistant, BlockingPerson, BlockingTask
 from deska_host.host import Host
-from deska_sdk.router import Notice, TaskKind
+from deska_sdk.router import DEFAULT_MODES, TaskKind
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Generator
-    from concurrent.futures import Future
-    from pathlib import Path
+    from collections.abc import Awaitable, Callable
     from types import TracebackType
 
-    import anyio.abc
-
-    from deska_host.activity import Activity
-    from deska_host.agents import Agent, AgentReply
     from deska_host.pages import PageMain, RunningPage
-    from deska_host.person import Person
-    from deska_host.tasks import Task
-    from deska_sdk.panels.consent import Sheet
+    from deska_host.switching import SwitchHandler
+    from deska_host.tasks import TurnHandler
     from deska_sdk.panels.manifest import Manifest
+    from deska_sdk.router import (
+        Modes,
+        Notice,
+        Switches,
+    )
 
 T = TypeVar("T")
-
-
-class BlockingAgent:
-    """:class:`~deska_host.agents.Agent`, waited for."""
-
-    def __init__(self, portal: BlockingPortal, agent: Agent) -> None:
-        self._portal = portal
-        self._agent = agent
-
-    def list_panels(self) -> AgentReply:
-        """The panels connected to this task and their actions (L-2)."""
-        return self._portal.call(self._agent.list_panels)
-
-    def call_action(self, panel: str, action: str, input: object) -> AgentReply:  # noqa: A002
-        """Call an action of a connected panel and wait for its reply."""
-        return self._portal.call(self._agent.call_action, panel, action, input)
-
-    def start_call(self, panel: str, action: str, input: object) -> Future[AgentReply]:  # noqa: A002
-        """Call an action and go on; the call is checked, and under way, when this returns.
-
-        Cancelling the future ends the call.
-        """
-        future, _ = self._portal.start_task(self._call, panel, action, input)
-        return future
-
-    async def _call(
-        self,
-        panel: str,
-        action: str,
-        payload: object,
-        *,
-        task_status: anyio.abc.TaskStatus[None],
-    ) -> AgentReply:
-        # What follows runs without a pause until the call waits for its page.
-        task_status.started()
-        return await self._agent.call_action(panel, action, payload)
-
-
-class BlockingTask:
-    """:class:`~deska_host.tasks.Task`, waited for."""
-
-    def __init__(self, portal: BlockingPortal, task: Task) -> None:
-        self._portal = portal
-        self._task = task
-
-    @property
-    def id(self) -> str:
-        """The embedder's id."""
-        return self._task.id
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder that the agent's image paths are relative to."""
-        return self._task.folder
-
-    def start_turn(self) -> BlockingAgent:
-        """Begin a turn.
-
-        :raises RuntimeError: a turn of this task is open.
-        """
-        return BlockingAgent(self._portal, self._portal.call(self._task.start_turn))
-
-    def end_turn(self) -> None:
-        """End the turn; its open calls end with ``stopped``."""
-        self._portal.call(self._task.end_turn)
-
-    @contextmanager
-    def turn(self) -> Generator[BlockingAgent]:
-        """One turn of the task's agent."""
-        agent = self.start_turn()
-        try:
-            yield agent
-        finally:
-            self.end_turn()
-
-
-class BlockingPerson:
-    """:class:`~deska_host.person.Person`, waited for; it raises what that raises."""
-
-    def __init__(self, portal: BlockingPortal, person: Person) -> None:
-        self._portal = portal
-        self._person = person
-
-    def sheet(self, panel: str) -> Sheet:
-        """What the person is asked before the panel is connected for the first time (C-1)."""
-        return self._portal.call(self._person.sheet, panel)
-
-    def connect(self, task: str, panel: str, *, consent: str | None = None) -> None:
-        """Connect the panel to the task."""
-        person = self._person
-        self._portal.call(lambda: person.connect(task, panel, consent=consent))
-
-    def disconnect(self, task: str, panel: str) -> None:
-        """Disconnect the panel from the task."""
-        self._portal.call(self._person.disconnect, task, panel)
-
-    def turn_actions_off(self) -> None:
-        """Turn panel actions off for every task."""
-        self._portal.call(self._person.turn_actions_off)
-
-    def turn_actions_on(self) -> None:
-        """Turn panel actions on again."""
-        self._portal.call(self._person.turn_actions_on)
-
-    def connected(self, task: str) -> tuple[str, ...]:
-        """The ids of the panels connected to the task."""
-        return self._portal.call(self._person.connected, task)
-
-    def held(self, panel: str) -> bool:
-        """Whether the panel's connections wait for the person (C-2)."""
-        return self._portal.call(self._person.held, panel)
-
-    def activity(self, panel: str) -> Activity:
-        """What the panel did on this computer (B-1)."""
-        return self._portal.call(self._person.activity, panel)
 
 
 class BlockingHost:
@@ -180,6 +64,8 @@ class BlockingHost:
         self._portal: BlockingPortal
         #: What only the person does.
         self.person: BlockingPerson
+        #: What the desk's own assistant does.
+        self.assistant: BlockingAssistant
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -189,6 +75,7 @@ class BlockingHost:
             )
             stack.enter_context(opened)
             self.person = BlockingPerson(self._portal, self._host.person)
+            self.assistant = BlockingAssistant(self._portal, self._host.assistant)
             self._stack = stack.pop_all()
         return self
 
@@ -202,6 +89,10 @@ class BlockingHost:
 
     def call(self, function: Callable[..., T], *args: object) -> T:
         """Run a function in the loop's thread, such as ``clock.advance``, and give its result."""
+        return self._portal.call(function, *args)
+
+    def run(self, function: Callable[..., Awaitable[T]], *args: object) -> T:
+        """Run an async function in the loop's thread and wait for its result."""
         return self._portal.call(function, *args)
 
     def installed(self) -> dict[str, Manifest]:
@@ -245,10 +136,25 @@ class BlockingHost:
         *,
         kind: TaskKind | str = TaskKind.LOCAL,
         supervised: bool = True,
+        modes: Modes = DEFAULT_MODES,
+        mode: str | None = None,
+        switches: Switches | str = "mid_turn",
+        on_switch: SwitchHandler | None = None,
+        on_turn: TurnHandler | None = None,
     ) -> BlockingTask:
-        """Say that a task is here."""
+        """Say that a task is here; ``on_switch`` and ``on_turn`` run in the loop's thread."""
         attached = self._portal.call(
-            lambda: self._host.attach_task(task, folder, kind=kind, supervised=supervised)
+            lambda: self._host.attach_task(
+                task,
+                folder,
+                kind=kind,
+                supervised=supervised,
+                modes=modes,
+                mode=mode,
+                switches=switches,
+                on_switch=on_switch,
+                on_turn=on_turn,
+            )
         )
         return BlockingTask(self._portal, attached)
 

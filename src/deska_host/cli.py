@@ -16,6 +16,7 @@ import argparse
 import os
 import sys
 from importlib import import_module
+from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Protocol, cast
 
@@ -48,6 +49,8 @@ def main(argv: list[str] | None = None) -> int:
     Nothing is raised but what a command did not foresee.
     """
     output: object = sys.stdout
+    if output is None:  # closed by who started us
+        return 2
     if isinstance(output, TextIOWrapper):
         # A terminal that cannot show a character shows its number instead of failing.
         cast("TextIOWrapper", output).reconfigure(errors="backslashreplace")
@@ -63,7 +66,12 @@ def main(argv: list[str] | None = None) -> int:
         # Whoever read the output has read enough. What is still buffered goes nowhere, or Python
         # would complain when it writes it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        return 2
+    except OSError as error:
+        # The disk is full, or the output is gone: what was asked for was not told.
+        sys.stderr.write(f"deska: {error.strerror or 'the output cannot be written'}\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
     return status
 
 
@@ -76,6 +84,15 @@ def _parser() -> argparse.ArgumentParser:
         epilog="\n".join(["commands:", *lines, "", "deska COMMAND --help tells more."]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
     parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="...")
     return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for: a source tree alone has none."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        sys.stdout.write(f"deska {version('deska-sdk')}\n")
+        parser.exit()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 import tempfile
 from pathlib import Path
 from textwrap import fill, indent
@@ -14,63 +13,21 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from deska_host.clock import ManualClock
+from deska_host.demo_cast import PARROT, garden, nook_folder, parrot_page
 from deska_host.host import Host
 from deska_host.package import PackageFolder
-from deska_sdk import PageError, images
+from deska_sdk import images
+from deska_sdk.errors import sentence
+from deska_sdk.router import DEFAULT_MODES
 
 if TYPE_CHECKING:
     from deska_host.agents import Agent, AgentReply
     from deska_host.page import Deska, Listener
     from deska_host.pages import PageMain
+    from deska_host.switching import SwitchHandler
+    from deska_host.tasks import Turn, TurnHandler
 
 WIDTH = 88
-
-PARROT: dict[str, Any] = {
-    "id": "parrot",
-    "name": "Parrot",
-    "version": "1.0.0",
-    "sdk": 4,
-    "permissions": ["agent"],
-    "agent": {
-        "actions": [
-            {
-                "name": "listen",
-                "description": "Reads what the parrot says in this mood.",
-                "kind": "read",
-                "input": {
-                    "type": "object",
-                    "properties": {
-                        "mood": {"type": "string", "enum": ["silent", "confused", "chatty"]}
-                    },
-                    "required": ["mood"],
-                },
-                "output": {
-                    "type": "object",
-                    "properties": {
-                        "words": {
-                            "type": "array",
-                            "maxItems": 100,
-                            "items": {"type": "string", "maxLength": 2000},
-                        }
-                    },
-                    "required": ["words"],
-                },
-            }
-        ]
-    },
-}
-
-
-def nook_folder() -> Path:
-    """Where the nook board is: in the installed package, or in the source tree.
-
-    :raises FileNotFoundError: it is in neither.
-    """
-    here = Path(__file__).parent
-    for folder in (here / "_nook", here.parents[1] / "examples" / "nook"):
-        if (folder / "panel.json").is_file():
-            return folder
-    raise FileNotFoundError("the nook board is not part of this installation")
 
 
 def run(argv: list[str]) -> int:
@@ -87,7 +44,7 @@ def run(argv: list[str]) -> int:
 
 async def _story(place: Path) -> None:
     clock = ManualClock()
-    folder = _garden(place)
+    folder = garden(place)
     async with Host(clock=clock) as host:
         _title("A board, an agent, and what stands between them")
         _say(
@@ -111,7 +68,9 @@ async def _story(place: Path) -> None:
             await _refusals(agent)
             await _parrot(host, clock, agent)
 
-        _title("6. What the person can look up afterwards")
+        await _supervision(host, folder)
+
+        _title("9. What the person can look up afterwards")
         _say("Deska counts what was called and what was refused, and keeps no word of it:")
         for panel_id in (nook.id, "parrot"):
             activity = await host.person.activity(panel_id)
@@ -192,7 +151,7 @@ async def _refusals(agent: Agent) -> None:
 async def _parrot(host: Host, clock: ManualClock, agent: Agent) -> None:
     _title("5. A page that misbehaves")
     _say("The person connects a second panel, Parrot, whose page answers badly.")
-    await host.install(PARROT, page=_parrot_page)
+    await host.install(PARROT, page=parrot_page)
     await host.start_page("parrot")
     sheet = host.person.sheet("parrot")
     await host.person.connect("garden", "parrot", consent=sheet.fingerprint)
@@ -212,23 +171,113 @@ async def _parrot(host: Host, clock: ManualClock, agent: Agent) -> None:
     await _call(agent, "nook", "read_board", {})
 
 
-async def _parrot_page(deska: Deska) -> None:
-    async def hear(call: dict[str, Any]) -> None:
-        answer: dict[str, Any] = {"words": ["Polly is fine"]}
-        match call["input"]["mood"]:
-            case "silent":
-                return
-            case "confused":
-                try:
-                    await deska.agent.respond(call["callId"], {"words": "Polly", "feathers": 7})
-                except PageError as refused:
-                    _line(f"    the page is told: {refused.code} (and answers again)")
-            case _:
-                answer = {"words": ["Polly wants a cracker. " * 50] * 100}
-        await deska.agent.respond(call["callId"], answer)
+async def _supervision(host: Host, folder: Path) -> None:
+    await host.person.turn_actions_on()
+    _title("6. The pause")
+    _say(
+        "So far the task was in Supervised anyway: its agent asks before it acts. A second task, "
+        "orchard, runs in Automatic. Before anything a page said enters its turn, Deska puts it "
+        "into Supervised, and it stays there until the turn ends."
+    )
+    task = host.attach_task("orchard", folder, mode="automatic", on_switch=_switched("orchard"))
+    await host.person.connect("orchard", "nook")
+    async with task.turn() as agent:
+        _say("The agent asks to run the tests, and the person says always in this session:")
+        await _approval(host, agent, "run the tests", "always")
+        _say("So it may, without asking, until it reads the board:")
+        await _approval(host, agent, "run the tests", None)
+        await _call(agent, "nook", "read_board", {})
+        _rows(host, "orchard")
+        _say("Now what was always allowed is asked again, and an answer counts once:")
+        await _approval(host, agent, "run the tests", "deny")
+        _say("The preview tools of the host wait for the person, and no subagent is launched:")
+        for wish in (agent.may_preview, agent.may_launch_subagent):
+            code = await wish()
+            assert code is not None, "a pause holds both back"
+            _quote(f"{code.value}: {sentence(code)}", keep=False)
+    _say("The turn is over. The mode from before comes back, and a row says what stays:")
+    await anyio.wait_all_tasks_blocked()
+    _rows(host, "orchard")
 
-    deska.on("agent.action", hear)
-    await deska.ready()
+    _title("7. An agent that can only be paused from its next turn")
+    _say(
+        "Some agents change their mode only between turns. Their reads are deferred: the call "
+        "answers at once with a sentence, and the board comes as a message, in a turn of its own "
+        "that is paused from its start."
+    )
+    ended = anyio.Event()
+    later = host.attach_task(
+        "meadow",
+        folder,
+        mode="automatic",
+        switches="next_turn",
+        on_switch=_switched("meadow"),
+        on_turn=_reader(ended),
+    )
+    await host.person.connect("meadow", "nook")
+    async with later.turn() as agent:
+        await _call(agent, "nook", "read_board", {})
+        _say("The turn goes on without it. When it ends:")
+    await ended.wait()
+    await anyio.wait_all_tasks_blocked()
+    _rows(host, "meadow")
+
+    _title("8. Send to task")
+    _say(
+        "A page can offer something for a task. Nothing is sent before the person presses the "
+        "button; the page can neither press it nor learn where it went. Parrot offers a word, and "
+        "the person sends it to meadow:"
+    )
+    ended = anyio.Event()
+    host.detach_task("meadow")
+    host.attach_task(
+        "meadow", mode="automatic", on_switch=_switched("meadow"), on_turn=_reader(ended)
+    )
+    await host.person.connect("meadow", "parrot")
+    await host.person.send_to_task("parrot", task="meadow")
+    await ended.wait()
+    await anyio.wait_all_tasks_blocked()
+
+
+def _switched(task: str) -> SwitchHandler:
+    async def switched(mode: str) -> bool:
+        _line(f"    {task} is now in {DEFAULT_MODES.label(mode)}")
+        return True
+
+    return switched
+
+
+def _reader(ended: anyio.Event) -> TurnHandler:
+    async def read(turn: Turn) -> None:
+        _line(f"    a turn starts with a message of the {turn.message.sender}:")
+        _quote(turn.message.text)
+        ended.set()
+
+    return read
+
+
+async def _approval(host: Host, agent: Agent, key: str, answer: str | None) -> None:
+    _agent_says(f"may I {key}?")
+    async with anyio.create_task_group() as group:
+
+        async def asked() -> None:
+            allowed = await agent.ask_approval(key)
+            _line(f"    the agent gets: {'yes' if allowed else 'no'}")
+
+        group.start_soon(asked)
+        if answer is not None:
+            await anyio.wait_all_tasks_blocked()
+            (open_one,) = host.person.approvals()
+            _line(f"    the person is asked and says: {answer}")
+            await host.person.approve(open_one.request, answer)
+    print()
+
+
+def _rows(host: Host, task: str) -> None:
+    row = host.person.rows(task)[-1]
+    button = "  [Keep asking]" if row.keep_asking else ""
+    _line(fill(f"    row in {task}: {row.text}{button}", WIDTH, subsequent_indent=" " * 8))
+    print()
 
 
 # --- telling
@@ -312,25 +361,3 @@ def _quote(text: str, *, keep: bool = True) -> None:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _garden(place: Path) -> Path:
-    """A task's folder with a photograph, and with things that only look like one."""
-    from PIL import Image, ImageDraw
-
-    folder = place / "garden"
-    photos = folder / "photos"
-    photos.mkdir(parents=True)
-    photo = Image.new("RGB", (640, 480), "#dfe9d8")
-    draw = ImageDraw.Draw(photo)
-    for step in range(24):
-        draw.line((320, 460, 40 + step * 24, 60 + abs(12 - step) * 14), fill="#2f6b3a", width=6)
-    exif = Image.Exif()
-    exif[0x010E] = "taken in the back garden"
-    photo.save(photos / "fern.jpg", exif=exif)
-    photo.save(place / "passwords.png")
-    (photos / "notes.png").write_text("not a picture")
-    if sys.platform != "win32":
-        (photos / "shortcut.png").symlink_to(place / "passwords.png")
-        os.mkfifo(photos / "pipe.png")
-    return folder

@@ -26,32 +26,35 @@ import anyio.abc
 import anyio.to_thread
 
 from deska_host.activity import Counts
-from deska_host.agents import Replies
+from deska_host.agents import Replies, Wishes
+from deska_host.assistant import Assistant
 from deska_host.blobs import Shelf
 from deska_host.clock import Clock, SystemClock
 from deska_host.engine import Engine
 from deska_host.folder import TaskFolder
 from deska_host.imaging import ImageExecutor, ImageWorker
+from deska_host.installs import Installs
 from deska_host.keeper import Keeper
-from deska_host.package import PackageFolder, PageNotLoaded
+from deska_host.notices import Notices
 from deska_host.pages import PageErrorHook, PageMain, Pages, RunningPage
 from deska_host.person import Asking, Person
-from deska_host.port import PageHandlers, PagePort
+from deska_host.port import PageHandlers, PagePort, is_utf8
 from deska_host.store import Store, open_store
-from deska_host.tasks import Task
+from deska_host.supervision import Screen
+from deska_host.switching import Switcher, SwitchErrorHook, SwitchHandler, log_switch_error
+from deska_host.tasks import Task, Tasks, TurnHandler
 from deska_host.work import Work
-from deska_sdk.errors import PackageError, PersonCode, Refused
+from deska_sdk.errors import PersonCode, Refused
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
-from deska_sdk.panels.check import check_panel
 from deska_sdk.router import (
-    InstallAsked,
+    DEFAULT_MODES,
+    Modes,
     Notice,
-    Notify,
     Router,
+    Switches,
     TaskAttached,
     TaskDetached,
     TaskKind,
-    UninstallAsked,
 )
 
 if TYPE_CHECKING:
@@ -81,6 +84,8 @@ class Host:
     :param handlers: what the program does for ``deska.save``, ``copy`` and ``notify`` (G-1).
     :param on_page_error: called with a panel's id and what its page raised; a page's text may be
         in it. Off by default (B-2).
+    :param on_switch_error: called with a task's id and what its ``on_switch`` raised. By default
+        the type of the error, and where it was raised, go to the logger ``deska_host``.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class Host:
         checker: CheckerKind = "compiled",
         handlers: PageHandlers | None = None,
         on_page_error: PageErrorHook | None = None,
+        on_switch_error: SwitchErrorHook = log_switch_error,
     ) -> None:
         self._path = path
         self._limits = limits
@@ -103,10 +109,8 @@ class Host:
         self._checker: CheckerKind = checker
         self._handlers = PageHandlers() if handlers is None else handlers
         self._on_page_error = on_page_error
-        self._subscribers: list[Callable[[Notice], None]] = []
-        self._tasks: dict[str, Task] = {}
-        #: Page code given as a value, by panel: it cannot be read again from a folder.
-        self._mains: dict[str, PageMain] = {}
+        self._on_switch_error = on_switch_error
+        self._notices = Notices()
         self._turns = itertools.count(1)
         self._group: anyio.abc.TaskGroup | None = None
         self._engine: Engine
@@ -117,8 +121,22 @@ class Host:
         self._counts: Counts
         self._executor: ImageExecutor
         self._replies: Replies
+        self._wishes: Wishes
+        self._screen: Screen
+        self._installs: Installs
+        self._tasks: Tasks
         #: What only the person does.
         self.person: Person
+        #: What the desk's own assistant does.
+        self.assistant: Assistant
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            # What is made when the host opens is missing before that.
+            if name in _MADE_ON_OPENING:
+                raise RuntimeError("the host is not open: use it inside `async with`")
+            raise AttributeError(name)
 
     # --- opening and closing
 
@@ -155,14 +173,29 @@ class Host:
         )
         self._counts = Counts(engine, keeper, self._clock.wall)
         self._replies = Replies(engine, shelf, lambda: secrets.token_urlsafe(18))
-        self._asking = Asking(engine)
-        self.person = Person(engine, self._asking, self._counts)
+        asking = self._asking = Asking(engine)
+        wishes = self._wishes = Wishes(engine, self._notices.publish)
+        screen = self._screen = Screen(engine, self._notices.publish)
+        self._tasks = Tasks(
+            engine,
+            self._replies,
+            wishes,
+            asking,
+            shelf,
+            group,
+            lambda: str(next(self._turns)),
+            _message_id,
+            self._work.settled,
+            screen.turn_over,
+        )
+        self.person = Person(engine, asking, self._counts, screen, wishes.open, _message_id)
+        self.assistant = Assistant(asking)
         port = PagePort(
             keeper,
             self._handlers,
             self._limits,
             lambda: str(uuid.uuid4()),
-            self._manifest,
+            lambda panel: self._installs.manifest(panel),
         )
         self._pages = Pages(
             engine,
@@ -172,7 +205,16 @@ class Host:
             lambda: secrets.token_urlsafe(12),
             self._on_page_error,
         )
-        engine.perform(Notify, self._publish)
+        self._installs = Installs(
+            engine,
+            asking,
+            self._pages,
+            self._counts,
+            group,
+            self._limits,
+            self._on_page_error,
+        )
+        self._notices.connect(engine)
         group.start_soon(keeper.serve)
         group.start_soon(self._clock.run, engine)
         group.start_soon(self._flush_counts)
@@ -213,7 +255,7 @@ class Host:
             steps.callback(self._counts.flush)
             for page in self._pages.all():
                 steps.push_async_callback(self.close_page, page)
-            for task in tuple(self._tasks):
+            for task in self._tasks.all():
                 steps.callback(self.detach_task, task)
 
     async def serve(self) -> None:
@@ -235,7 +277,7 @@ class Host:
 
     def installed(self) -> dict[str, Manifest]:
         """The installed panels by id."""
-        return {name: manifest for name, (manifest, _) in self._engine.router.installed().items()}
+        return self._installs.all()
 
     async def install(
         self, source: str | os.PathLike[str] | dict[str, Any], *, page: PageMain | None = None
@@ -248,21 +290,11 @@ class Host:
         :param page: the page's code, where the folder holds none or there is no folder.
         :raises PackageError: the manifest has problems; ``problems`` holds all of them.
         :raises Refused: ``ledger_refused``.
+        :raises PageNotLoaded: a page of the earlier version runs, and the new one's code cannot be
+            loaded; nothing was changed.
         :raises OSError: the folder or its panel.json cannot be read.
         """
-        folder = None if isinstance(source, dict) else PackageFolder(source)
-        manifest = await self._check(source if folder is None else folder, with_page=page is None)
-        before = self._pages.of(manifest.id)
-        place = None if folder is None else str(folder.path)
-        await self._asking.ask(lambda ask: InstallAsked(ask, manifest, place))
-        if page is None:
-            self._mains.pop(manifest.id, None)
-        else:
-            self._mains[manifest.id] = page
-        for old in before:
-            await old.wait_closed()
-            await self.start_page(manifest.id, kind=old.kind)
-        return manifest
+        return await self._installs.install(source, page)
 
     async def update(
         self, source: str | os.PathLike[str] | dict[str, Any], *, page: PageMain | None = None
@@ -271,11 +303,7 @@ class Host:
 
         :raises Refused: ``unknown_panel``, or ``ledger_refused``.
         """
-        manifest = await self._check(
-            source if isinstance(source, dict) else PackageFolder(source), with_page=page is None
-        )
-        self._installed(manifest.id)
-        return await self.install(source, page=page)
+        return await self._installs.update(source, page)
 
     async def reload(self, panel: str) -> Manifest:
         """Install the panel again from its folder as it is now, and restart its pages.
@@ -283,10 +311,7 @@ class Host:
         :raises Refused: ``unknown_panel``, or ``ledger_refused``.
         :raises PackageError: as :meth:`install`; also when it was not installed from a folder.
         """
-        _, folder = self._installed(panel)
-        if folder is None:
-            raise PageNotLoaded("the panel was not installed from a folder")
-        return await self.install(folder, page=self._mains.get(panel))
+        return await self._installs.reload(panel)
 
     async def uninstall(self, panel: str) -> None:
         """Remove the panel, and what it kept on this computer (G-3).
@@ -296,38 +321,7 @@ class Host:
 
         :raises Refused: ``unknown_panel``.
         """
-        self._installed(panel)
-        for page in self._pages.of(panel):
-            # Before the store is asked, so that nothing of the page is written after it.
-            self._pages.close(page)
-            await page.wait_closed()
-        self._counts.flush()
-        await self._asking.ask(lambda ask: UninstallAsked(ask, panel))
-        self._mains.pop(panel, None)
-
-    async def _check(
-        self, source: PackageFolder | str | os.PathLike[str] | dict[str, Any], *, with_page: bool
-    ) -> Manifest:
-        if isinstance(source, PackageFolder):
-            text = await anyio.to_thread.run_sync(source.manifest, self._limits.manifest_bytes)
-            files = source if with_page else None
-            report = check_panel(text, limits=self._limits, files=files)
-        else:
-            assert isinstance(source, dict), "every other source was made a folder"
-            report = check_panel(source, limits=self._limits)
-        if report.manifest is None:
-            raise PackageError(report.problems)
-        return report.manifest
-
-    def _installed(self, panel: str) -> tuple[Manifest, str | None]:
-        installed = self._engine.router.installed().get(panel)
-        if installed is None:
-            raise Refused(PersonCode.UNKNOWN_PANEL)
-        return installed
-
-    def _manifest(self, panel: str) -> Manifest | None:
-        installed = self._engine.router.installed().get(panel)
-        return None if installed is None else installed[0]
+        await self._installs.uninstall(panel)
 
     # --- pages
 
@@ -344,31 +338,11 @@ class Host:
         :raises Refused: ``unknown_panel``.
         :raises PageNotLoaded: its code cannot be loaded.
         """
-        manifest, folder = self._installed(panel)
-        if page is not None:
-            self._mains[panel] = page
-        main = self._mains.get(panel) or self._load(manifest, folder)
-        group = self._group
-        assert group is not None, "an open host has a task group"
-        started: RunningPage = await group.start(self._pages.run, panel, main, kind)
-        return started
+        return await self._installs.start_page(panel, page, kind)
 
     async def close_page(self, page: RunningPage) -> None:
         """Stop a page; its waiting calls end with ``panel_closed`` (A-7)."""
-        self._pages.close(page)
-        await page.wait_closed()
-
-    def _load(self, manifest: Manifest, folder: str | None) -> PageMain:
-        if folder is None:
-            raise PageNotLoaded("the panel was installed without a folder: pass its page")
-        try:
-            return PackageFolder(folder).main(manifest.entry)
-        except PageNotLoaded:
-            raise
-        except Exception as error:  # noqa: BLE001 - a page's module may raise anything
-            if self._on_page_error is not None:
-                self._on_page_error(manifest.id, error)
-        raise PageNotLoaded("the page's module raised an error while it was loaded")
+        await self._installs.close_page(page)
 
     # --- tasks
 
@@ -379,6 +353,11 @@ class Host:
         *,
         kind: TaskKind | str = TaskKind.LOCAL,
         supervised: bool = True,
+        modes: Modes = DEFAULT_MODES,
+        mode: str | None = None,
+        switches: Switches | str = Switches.MID_TURN,
+        on_switch: SwitchHandler | None = None,
+        on_turn: TurnHandler | None = None,
     ) -> Task:
         """Say that a task is here; its connections of earlier runs are there again.
 
@@ -386,21 +365,45 @@ class Host:
         :param folder: where the agent's image paths start; without one it can hand over none.
         :param kind: what runs the task; only ``"local"`` ones can be connected (C-3).
         :param supervised: whether this program sees what the task's agent does (C-3).
+        :param modes: the modes the agent has, strictest first; the first is Supervised.
+        :param mode: the one it is in now; Supervised by default.
+        :param switches: when it can be put into Supervised: ``"mid_turn"``, ``"next_turn"``
+            (its reads are deferred, S-7) or ``"never"`` (its reads are refused).
+        :param on_switch: puts the agent into a mode; true, and nothing else, when it is in it. A
+            pause relies on it (S-1). What it raises means that it is not, and goes to
+            ``on_switch_error``. One call is over before the next begins. A task without one is in
+            Supervised and stays there.
+        :param on_turn: runs the agent for a turn that a message starts (O-4); the turn ends when
+            it returns. Without one, messages wait.
         :raises ValueError: the folder is none, or one under ``/proc`` or ``/dev``; ``task`` is
-            attached; or there is no such kind.
+            attached; there is no such kind or mode; or ``mode`` is not Supervised and there is
+            no ``on_switch``.
         """
+        if type(task) is not str or not task or not is_utf8(task):
+            raise ValueError("the id of a task is a text")
         if task in self._tasks:
             raise ValueError("a task with this id is attached")
-        event = TaskAttached(task, TaskKind(kind), supervised)
+        event = TaskAttached(
+            task,
+            TaskKind(kind),
+            supervised,
+            Switches(switches),
+            modes,
+            modes.supervised if mode is None else mode,
+            on_turn is not None,
+        )
+        if event.mode not in modes:
+            raise ValueError("the task has no such mode")
+        if on_switch is None and event.mode != modes.supervised:
+            raise ValueError("a task in another mode than Supervised needs on_switch")
         if folder is not None:
             self._work.folders[task] = TaskFolder(folder, limits=self._limits)
-        attached = self._tasks[task] = Task(
-            self._engine,
-            self._replies,
-            task,
-            None if folder is None else Path(folder),
-            lambda: str(next(self._turns)),
-        )
+        if on_switch is None:
+            self._work.only[task] = event.mode
+        else:
+            self._work.switchers[task] = Switcher(task, on_switch, self._on_switch_error)
+        attached = Task(self._tasks, task, None if folder is None else Path(folder))
+        self._tasks.add(attached, on_turn)
         self._engine.feed(event)
         return attached
 
@@ -409,47 +412,52 @@ class Host:
 
         :raises Refused: ``unknown_task``.
         """
-        attached = self._tasks.pop(task, None)
-        if attached is None:
+        if task not in self._tasks:
             raise Refused(PersonCode.UNKNOWN_TASK)
         try:
-            attached.end_turn()
-        finally:
+            # First of all: the end of its turn must not start the next one.
             self._engine.feed(TaskDetached(task))
-            folder = self._work.folders.pop(task, None)
-            if folder is not None:
-                folder.close()
+        finally:
+            self._tasks.pop(task)
+            self._screen.forget(task)
+            self._work.forget(task)
 
     # --- notices
 
     def subscribe(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
         """Call ``listener`` with every notice (B-2); the returned function ends that.
 
-        It must not raise. What it raises comes out where the notice came up, or ends the host;
-        replies and other listeners do not suffer from it.
+        It must not raise: what it raises comes out where the notice came up, which may be an
+        agent's call, or ends the host. All other listeners are told all the same.
         """
-        self._subscribers.append(listener)
-
-        def unsubscribe() -> None:
-            if listener in self._subscribers:
-                self._subscribers.remove(listener)
-
-        return unsubscribe
-
-    def _publish(self, effect: Notify) -> None:
-        failed: Exception | None = None
-        for listener in tuple(self._subscribers):
-            try:
-                listener(effect.notice)
-            except Exception as error:  # noqa: BLE001 - raised below, when all were told
-                failed = failed or error
-        if failed is not None:
-            raise failed
+        return self._notices.subscribe(listener)
 
     @property
     def pending(self) -> int:
         """Everything open: calls, asks, work under way, images kept. Zero on a quiet host (A-8)."""
-        return self._engine.router.pending + len(self._work) + len(self._shelf) + len(self._replies)
+        parts = (self._work, self._shelf, self._replies, self._wishes)
+        return self._engine.router.pending + sum(len(part) for part in parts)
+
+
+#: Attributes of an open host.
+_MADE_ON_OPENING = frozenset(
+    {
+        "_asking",
+        "_counts",
+        "_engine",
+        "_executor",
+        "_installs",
+        "_keeper",
+        "_pages",
+        "_replies",
+        "_screen",
+        "_tasks",
+        "_wishes",
+        "_work",
+        "assistant",
+        "person",
+    }
+)
 
 
 def _alone(error: BaseException) -> BaseException:
@@ -458,3 +466,7 @@ def _alone(error: BaseException) -> BaseException:
         return error
     group = cast("BaseExceptionGroup[BaseException]", error)
     return _alone(group.exceptions[0]) if len(group.exceptions) == 1 else group
+
+
+def _message_id() -> str:
+    return secrets.token_urlsafe(12)

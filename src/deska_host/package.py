@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import importlib.util
 import inspect
+import os
+import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from deska_sdk.errors import DeskaError
 
 if TYPE_CHECKING:
-    import os
+    from types import ModuleType
 
     from deska_host.pages import PageMain
 
@@ -39,9 +43,12 @@ class PackageFolder:
     def manifest(self, limit: int) -> bytes:
         """The bytes of panel.json, at most ``limit`` and one more, so that too many are seen.
 
-        :raises OSError: it cannot be read.
+        :raises OSError: it is no file inside the folder, or cannot be read.
         """
-        with (self.path / "panel.json").open("rb") as file:
+        path = self._inside("panel.json")
+        if path is None:
+            raise FileNotFoundError(errno.ENOENT, "the folder has no panel.json inside it")
+        with path.open("rb") as file:
             return file.read(limit + 1)
 
     def __contains__(self, name: object) -> bool:
@@ -66,14 +73,29 @@ class PackageFolder:
             raise PageNotLoaded("the panel's entry file is not in its folder")
         if path.suffix != ".py":
             raise PageNotLoaded("this host runs pages written in Python; the entry is no .py file")
-        # Never in sys.modules: each start runs the file as it is now, and two panels whose files
-        # have the same name do not meet.
-        spec = importlib.util.spec_from_file_location(f"deska_page_{path.stem}", path)
-        assert spec is not None, "a .py file has a loader"
-        assert spec.loader is not None, "a .py file has a loader"
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = load_module(path)
         main = getattr(module, "main", None)
         if not inspect.iscoroutinefunction(main):
             raise PageNotLoaded("the page has no `async def main(deska)`")
         return cast("PageMain", main)
+
+
+def load_module(path: Path) -> ModuleType:
+    """Run the Python file at ``path`` as it is now; each load is a new module.
+
+    Its name is the file's own, so two panels whose files have the same name do not meet. It is a
+    package of its own, so that a page can import what stands beside it: ``from . import helper``.
+
+    :raises BaseException: whatever the module raised.
+    """
+    name = f"deska_page_{sha256(os.fsencode(path)).hexdigest()[:16]}"
+    for known in [known for known in sys.modules if known.partition(".")[0] == name]:
+        del sys.modules[known]
+    spec = importlib.util.spec_from_file_location(
+        name, path, submodule_search_locations=[str(path.parent)]
+    )
+    assert spec is not None, "a .py file has a loader"
+    assert spec.loader is not None, "a .py file has a loader"
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

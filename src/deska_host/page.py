@@ -14,7 +14,8 @@ Every refusal is a :class:`~deska_sdk.errors.PageError` whose ``code`` is one of
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from deska_host.waiter import Waiter
@@ -72,8 +73,12 @@ class PageSide:
             self._hear(heard)
 
     def _hear(self, heard: Hear) -> None:
-        for listener in self._listeners[heard.event]:
-            self._start(listener, heard.payload)
+        first, *others = self._listeners[heard.event]
+        # What one listener does to its payload is not for another to hear.
+        payloads = [deepcopy(heard.payload) for _ in others]
+        self._start(first, heard.payload)
+        for listener, payload in zip(others, payloads, strict=True):
+            self._start(listener, payload)
 
     def end(self) -> None:
         """The page is closed: what it waits for, and what it asks for from now on, is refused.
@@ -96,7 +101,7 @@ class PageSide:
         init = await self._started.wait()
         if init is None:
             raise PageError(PageCode.UNSUPPORTED)
-        return init
+        return deepcopy(init)
 
     async def ask(self, kind: str, **fields: object) -> Any:
         """Ask the host for something through the port.
@@ -135,6 +140,19 @@ class PageAgent:
             waiting for a good one; ``unknown_call``: the call is over, or not this page's.
         """
         return bool(await self._ask("agent.respond", callId=call_id, answer=answer))
+
+    async def offer(self, *, text: str | None = None, files: Sequence[str] | None = None) -> bool:
+        """Say what *Send to task* would send now (O-1). Without text and files: nothing.
+
+        A new offer takes the place of the earlier one. Only the person presses the button; the
+        page never learns whether, nor where it went.
+
+        :param text: at most 10,000 code points.
+        :param files: ids of at most 6 images that the panel keeps.
+        :raises PageError: ``invalid_args``: it is over a limit, or an id is not kept; the earlier
+            offer stands.
+        """
+        return bool(await self._ask("agent.offer", text=text, files=files))
 
 
 class PageStorage:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections import deque
 from collections.abc import Awaitable, Callable
@@ -15,6 +14,7 @@ import anyio
 import anyio.abc
 from attrs import define, field
 
+from deska_host.cancelling import is_theirs, on_asyncio
 from deska_host.page import Deska, Listener, PageSide
 from deska_sdk.errors import PageCode, PageError
 from deska_sdk.panels.pagecore import PageCore
@@ -24,10 +24,12 @@ from deska_sdk.router import (
     Connected,
     Deliver,
     Init,
+    Offered,
     PageClosed,
     PageReady,
     PageStarted,
     Responded,
+    SettleOffer,
     SettleRespond,
 )
 
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from deska_sdk.panels.events import PageKind
 
 PageMain = Callable[[Deska], Awaitable[object]]
-PageErrorHook = Callable[[str, Exception], None]
+PageErrorHook = Callable[[str, BaseException], None]
 
 
 @define(eq=False)
@@ -68,27 +70,6 @@ class RunningPage:
         await self._closed.wait()
 
 
-def _on_asyncio() -> bool:
-    """Whether the current task runs on asyncio; the other loop is trio."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _is_cancelled() -> bool:
-    """Whether the current task was cancelled, and not only met with somebody's cancellation.
-
-    On asyncio a page that awaits a task which was cancelled raises the same error as one that is
-    closed, and nobody but the page may end by it. trio's cannot be raised by hand.
-    """
-    if not _on_asyncio():
-        return True
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
-
-
 class Pages:
     """All running pages of one host."""
 
@@ -110,6 +91,7 @@ class Pages:
         self._running: dict[str, RunningPage] = {}
         engine.perform(Deliver, self._deliver)
         engine.perform(SettleRespond, self._settle_respond)
+        engine.perform(SettleOffer, self._settle_offer)
         engine.perform(Init, self._init)
         engine.perform(Connected, self._connected)
         engine.perform(ClosePage, self._close_page)
@@ -148,12 +130,11 @@ class Pages:
                     await main(Deska(page.side))
                     # G-4: returning leaves the page up.
                     await anyio.sleep_forever()
-                except anyio.get_cancelled_exc_class():
-                    if _is_cancelled():
+                except BaseException as error:
+                    if not is_theirs(error):
                         raise
-                    self.close(page)
-                except Exception as error:  # noqa: BLE001 - whatever a page raises closes it
-                    # First of all: its calls end now, not when its last handler has tidied up.
+                    # G-4: raising closes it. First of all: its calls end now, not when its last
+                    # handler has tidied up.
                     self.close(page)
                     self._report(panel, error)
                 finally:
@@ -190,6 +171,9 @@ class Pages:
 
     def _settle_respond(self, effect: SettleRespond) -> None:
         self._settle(effect.instance, effect.respond_id, value=True, code=effect.code)
+
+    def _settle_offer(self, effect: SettleOffer) -> None:
+        self._settle(effect.instance, effect.offer_id, value=True, code=effect.code)
 
     def _settle(self, instance: str, ticket: int, value: object, code: str | None) -> None:
         if code is None:
@@ -233,6 +217,10 @@ class Pages:
                         checked["answer"],
                     )
                 )
+            case "agent.offer":
+                self._engine.feed(
+                    Offered(page.instance, checked["id"], checked["text"], checked["files"])
+                )
             case _:
                 assert page._tasks is not None, "a page that sends is running"
                 page._tasks.start_soon(self._answer, page, checked)
@@ -243,7 +231,10 @@ class Pages:
             value = await self._port.answer(page.panel, message)
         except PageError as refused:
             code = refused.code
-        except Exception as error:  # noqa: BLE001 - the store failed, or an embedder's handler
+        except BaseException as error:
+            # The store failed, or an embedder's handler did.
+            if not is_theirs(error):
+                raise
             # G-1: every refusal to a page has one of the page's codes.
             self._report(page.panel, error)
             code = PageCode.UNSUPPORTED
@@ -253,7 +244,7 @@ class Pages:
 
     def _start(self, page: RunningPage, listener: Listener, payload: dict[str, Any]) -> None:
         assert page._tasks is not None, "a page that hears is running"
-        if _on_asyncio():
+        if on_asyncio():
             # asyncio starts tasks in the order in which they were made.
             page._tasks.start_soon(self._run_listener, page, listener, payload, None)
             return
@@ -288,13 +279,13 @@ class Pages:
             result = listener(payload)
             if inspect.isawaitable(result):
                 await result
-        except anyio.get_cancelled_exc_class():
-            if _is_cancelled():
+        except BaseException as error:
+            if not is_theirs(error):
                 raise
-        except Exception as error:  # noqa: BLE001 - a failing handler is its page's own matter
+            # A failing handler is its page's own matter.
             self._report(page.panel, error)
 
-    def _report(self, panel: str, error: Exception) -> None:
+    def _report(self, panel: str, error: BaseException) -> None:
         # B-2: an exception of a page can hold anything; only who asked for it sees it.
         if self._on_error is not None:
             self._on_error(panel, error)

@@ -151,7 +151,7 @@ def _supported(handler: Callable[..., Awaitable[None]] | None) -> Callable[..., 
 
 
 def _text(value: object) -> str:
-    if type(value) is not str or not _is_utf8(value):
+    if type(value) is not str or not is_utf8(value):
         raise PageError(PageCode.INVALID_ARGS)
     return value
 
@@ -164,13 +164,14 @@ def _json(value: object, limits: Limits) -> str:
         text = None
     except TooLarge:
         text, code = None, PageCode.QUOTA_EXCEEDED
-    if text is None or not _is_utf8(text):
+    if text is None or not is_utf8(text):
         # Raised out here: the errors above know where in the page's value they stopped.
         raise PageError(code)
     return text
 
 
-def _is_utf8(text: str) -> bool:
+def is_utf8(text: str) -> bool:
+    """Whether the text can be kept."""
     # Half a surrogate pair cannot be kept.
     return text.isascii() or _SURROGATE.search(text) is None
 

@@ -1,4 +1,4 @@
-"""For test suites: a desk with a clock that the test moves, and an agent that follows a script.
+"""For test suites: a desk with a clock that the test moves, and agents that do what they are told.
 
 ::
 
@@ -17,28 +17,66 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from deska_host.blocking import BlockingAgent, BlockingHost
+import anyio
+
+from deska_host.blocking import BlockingHost
 from deska_host.clock import ManualClock
+from deska_sdk.router import Switches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from concurrent.futures import Future
     from types import TracebackType
 
     from deska_host.agents import AgentReply
+    from deska_host.blocking_sides import BlockingAgent, BlockingTask
     from deska_host.pages import PageMain
+    from deska_host.tasks import Turn, TurnMessage
+    from deska_sdk.errors import AgentCode
+    from deska_sdk.router import TurnEnd
 
 #: One step of a script: the action's name and its input.
 Step = tuple[str, object]
 
 
 class FakeAgent:
-    """An agent that is connected to one panel, in a turn of its own, and does what it is told."""
+    """An agent that is connected to one panel and does what it is told.
 
-    def __init__(self, agent: BlockingAgent, panel: str) -> None:
-        self._agent = agent
+    It has a mode, which the host switches; it opens a turn at once, and plays a script in the
+    turns that messages start.
+
+    :param mode: the mode it starts in.
+    :param switches: ``"mid_turn"``; ``"next_turn"`` for one whose reads are deferred; ``"never"``.
+    """
+
+    def __init__(self, panel: str, *, mode: str, switches: Switches | str) -> None:
         #: The id of the panel it is connected to.
         self.panel = panel
+        #: The mode it is in, and every mode it was put into.
+        self.mode = mode
+        self.switches = Switches(switches)
+        self.switched: list[str] = []
+        #: Set it to let every switch of the mode fail.
+        self.refuses_switches = False
+        #: What the turns that messages started began with, and what the script got in them.
+        self.messages: list[TurnMessage] = []
+        self.replies: list[AgentReply] = []
+        #: Played in each turn that a message starts.
+        self.script: Sequence[Step] = ()
+        self._task: BlockingTask
+        self._agent: BlockingAgent
+
+    def attach(self, task: BlockingTask) -> None:
+        """Work on this task, in a turn from now on."""
+        self._task = task
+        self._agent = task.start_turn()
+
+    @property
+    def task(self) -> BlockingTask:
+        """The task it works on."""
+        return self._task
+
+    # --- its two tools
 
     def list_panels(self) -> AgentReply:
         """What ``list_panels`` gives."""
@@ -55,6 +93,44 @@ class FakeAgent:
     def play(self, script: Iterable[Step]) -> list[AgentReply]:
         """Call each step of ``script`` after the one before it has ended; all the replies."""
         return [self.call(action, given) for action, given in script]
+
+    # --- what a pause has a word in
+
+    def ask_approval(self, key: str) -> Future[bool]:
+        """Ask whether it may do something, and go on."""
+        return self._agent.ask_approval(key)
+
+    def may_preview(self) -> AgentCode | None:
+        """``None`` when the preview tools may run now."""
+        return self._agent.may_preview()
+
+    def may_launch_subagent(self) -> AgentCode | None:
+        """``None`` when it may launch a subagent now."""
+        return self._agent.may_launch_subagent()
+
+    # --- its turns
+
+    def end_turn(self, how: TurnEnd | str = "completed") -> None:
+        """End the turn it opened; messages that wait start theirs."""
+        self._task.end_turn(how)
+
+    def start_turn(self) -> None:
+        """Open a turn again, after :meth:`end_turn`."""
+        self._agent = self._task.start_turn()
+
+    async def on_switch(self, mode: str) -> bool:
+        """The host puts it into a mode."""
+        if self.refuses_switches:
+            return False
+        self.mode = mode
+        self.switched.append(mode)
+        return True
+
+    async def on_turn(self, turn: Turn) -> None:
+        """The host starts a turn with a message."""
+        self.messages.append(turn.message)
+        for action, given in self.script:
+            self.replies.append(await turn.agent.call_action(self.panel, action, given))
 
 
 class Desk:
@@ -90,11 +166,16 @@ class Desk:
         page: PageMain | None = None,
         *,
         folder: str | os.PathLike[str] | None = None,
+        mode: str = "supervised",
+        switches: Switches | str = "mid_turn",
     ) -> FakeAgent:
         """Install a panel and start its page, unless that was done, and connect a new task to it.
 
         :param panel: the panel's folder, or its manifest as a dict with its ``page``.
         :param folder: the new task's folder; by default a fresh one.
+        :param mode: the mode its agent is in: ``"supervised"``, ``"accept_edits"`` or
+            ``"automatic"``.
+        :param switches: when its agent can be put into Supervised.
         :return: the new task's agent, in a turn that stays open.
         """
         given = panel if isinstance(panel, dict) else os.fspath(panel)
@@ -107,11 +188,27 @@ class Desk:
         name = f"task-{self._tasks}"
         place = self._folder / name if folder is None else Path(folder)
         place.mkdir(exist_ok=True)
-        task = self.host.attach_task(name, place)
+        agent = FakeAgent(panel_id, mode=mode, switches=switches)
+        task = self.host.attach_task(
+            name,
+            place,
+            mode=mode,
+            switches=switches,
+            on_switch=agent.on_switch,
+            on_turn=agent.on_turn,
+        )
         consent = self.host.person.sheet(panel_id).fingerprint
         self.host.person.connect(name, panel_id, consent=consent)
-        return FakeAgent(task.start_turn(), panel_id)
+        agent.attach(task)
+        return agent
 
     def advance(self, seconds: float) -> None:
         """Move the clock; every deadline up to then has fallen when this returns."""
         self.host.call(self.clock.advance, seconds)
+
+    def settle(self) -> None:
+        """Return when everything that can happen without the clock has happened.
+
+        Call it before looking at what a turn did that a message started.
+        """
+        self.host.run(anyio.wait_all_tasks_blocked)

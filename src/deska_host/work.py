@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import anyio
 import anyio.abc
+import anyio.lowlevel
 import anyio.to_thread
 
 from deska_sdk.errors import AgentCode, DeskaError, Refused
@@ -13,6 +14,8 @@ from deska_sdk.router import (
     CancelOp,
     Committed,
     EncodeImage,
+    FilesFound,
+    FindFiles,
     ImageEncoded,
     ImageHandle,
     ImageRead,
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from deska_host.folder import TaskFolder
     from deska_host.imaging import ImageExecutor
     from deska_host.keeper import Keeper
+    from deska_host.switching import Switcher
     from deska_sdk.limits import Limits
 
 E = TypeVar("E")
@@ -57,11 +61,19 @@ class Work:
         self._tasks = tasks
         self._background = background
         self._scopes: dict[int, anyio.CancelScope] = {}
+        # Set when the op is over, and the newest switch of each task.
+        self._over: dict[int, anyio.Event] = {}
+        self._switches: dict[str, int] = {}
         #: The folders of the tasks that are here and have one.
         self.folders: dict[str, TaskFolder] = {}
+        #: What puts a task's agent into a mode, for the tasks whose program has such a thing.
+        self.switchers: dict[str, Switcher] = {}
+        #: The one mode of the tasks that have no such thing.
+        self.only: dict[str, str] = {}
         engine.perform(ReadImage, lambda effect: self._start(effect.op, self._read, effect))
         engine.perform(EncodeImage, lambda effect: self._start(effect.op, self._encode, effect))
-        engine.perform(SwitchMode, self._switch)
+        engine.perform(SwitchMode, self._switch_mode)
+        engine.perform(FindFiles, lambda effect: self._start(effect.op, self._find, effect))
         engine.perform(Persist, self._persist)
         engine.perform(CancelOp, self._cancel)
         engine.perform(Release, lambda effect: shelf.release(effect.images))
@@ -71,6 +83,7 @@ class Work:
 
     def _start(self, op: int, run: Callable[[E], Awaitable[None]], effect: E) -> None:
         scope = self._scopes[op] = anyio.CancelScope()
+        self._over[op] = anyio.Event()
         self._tasks.start_soon(self._run, op, scope, run, effect)
 
     async def _run(
@@ -78,9 +91,12 @@ class Work:
     ) -> None:
         try:
             with scope:
+                # What was cancelled before it began does not begin.
+                await anyio.lowlevel.checkpoint_if_cancelled()
                 await run(effect)
         finally:
             self._scopes.pop(op, None)
+            self._over.pop(op).set()
 
     def _cancel(self, effect: CancelOp) -> None:
         # A commit has no scope: it is never cancelled, its completion is only of no use.
@@ -119,9 +135,43 @@ class Work:
             return None
         return self._shelf.put(png, "image/png")
 
-    def _switch(self, effect: SwitchMode) -> None:
-        # Every task of this host is in Supervised already, so the switch is there at once.
-        self._engine.feed(ModeSwitched(effect.op, ok=True))
+    async def _find(self, effect: FindFiles) -> None:
+        store = self._keeper.store
+        ok = False
+        try:
+            kept = await self._keeper.run(lambda: store.file_ids(effect.panel))
+            ok = set(effect.file_ids) <= set(kept)
+        except DeskaError:
+            # What cannot be looked up is not there to be offered.
+            ok = False
+        self._engine.feed(FilesFound(effect.op, ok))
+
+    def _switch_mode(self, effect: SwitchMode) -> None:
+        switcher = self.switchers.get(effect.task)
+        if switcher is None:
+            # Nothing switches this task's agent: it is in the one mode in which it was attached.
+            self._engine.feed(ModeSwitched(effect.op, ok=effect.mode == self.only.get(effect.task)))
+            return
+
+        async def switch(_: SwitchMode) -> None:
+            ok = await switcher.switch(effect.mode)
+            self._engine.feed(ModeSwitched(effect.op, ok))
+
+        self._switches[effect.task] = effect.op
+        self._start(effect.op, switch, effect)
+
+    async def settled(self, task: str) -> None:
+        """Return when no change of the task's mode is under way."""
+        while (over := self._over.get(self._switches.get(task, 0))) is not None:
+            await over.wait()
+
+    def forget(self, task: str) -> None:
+        """The task left."""
+        for kept in (self.switchers, self.only, self._switches):
+            kept.pop(task, None)
+        folder = self.folders.pop(task, None)
+        if folder is not None:
+            folder.close()
 
     def _persist(self, effect: Persist) -> None:
         store = self._keeper.store

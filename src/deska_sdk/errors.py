@@ -39,6 +39,10 @@ class AgentCode(StrEnum):
     ANSWER_TOO_LARGE = "answer_too_large"
     STOPPED = "stopped"
     PAUSE_FAILED = "pause_failed"
+    PREVIEW_PAUSED = "preview_paused"
+    SUBAGENT_PAUSED = "subagent_paused"
+    #: No refusal: the answer comes as a message of its own (S-7).
+    READ_DEFERRED = "read_deferred"
 
 
 class PageCode(StrEnum):
@@ -62,6 +66,15 @@ class PersonCode(StrEnum):
     UNKNOWN_PANEL = "unknown_panel"
     UNKNOWN_TASK = "unknown_task"
     NO_ACTIONS = "no_actions"
+    UNKNOWN_MODE = "unknown_mode"
+    SWITCH_FAILED = "switch_failed"
+    NOT_CONFIRMED = "not_confirmed"
+    UNKNOWN_REQUEST = "unknown_request"
+    UNKNOWN_MESSAGE = "unknown_message"
+    PANEL_MESSAGE = "panel_message"
+    NO_TURN = "no_turn"
+    NO_OFFER = "no_offer"
+    OFFER_TOO_LARGE = "offer_too_large"
 
 
 Code = AgentCode | PageCode | PersonCode
@@ -123,6 +136,17 @@ SENTENCES: dict[Code, str] = {
     AgentCode.PAUSE_FAILED: (
         "This task could not be put into Supervised, so nothing of the panel's answer is here."
     ),
+    AgentCode.PREVIEW_PAUSED: (
+        "A panel's content is in this turn, so the preview tools wait until it ends. "
+        "Wait for the person."
+    ),
+    AgentCode.SUBAGENT_PAUSED: (
+        "A panel's content is in this turn, so no subagent is launched until it ends."
+    ),
+    AgentCode.READ_DEFERRED: (
+        "This agent can only be put into Supervised from its next turn on. The panel was asked, "
+        "and its answer will come as a message of its own after this turn."
+    ),
     PageCode.INVALID_ARGS: "What the page passed does not fit the rules of this function.",
     PageCode.UNKNOWN_CALL: "This call is over, or was never made to this page.",
     PageCode.QUOTA_EXCEEDED: "This is more than a panel may keep on this computer.",
@@ -144,6 +168,19 @@ SENTENCES: dict[Code, str] = {
     PersonCode.UNKNOWN_PANEL: "No panel with this id is installed.",
     PersonCode.UNKNOWN_TASK: "No task with this id is attached to this host.",
     PersonCode.NO_ACTIONS: "This panel declares no actions, so there is nothing to connect.",
+    PersonCode.UNKNOWN_MODE: "This task has no such mode.",
+    PersonCode.SWITCH_FAILED: "The task's agent did not change its mode.",
+    PersonCode.NOT_CONFIRMED: "The person did not confirm this.",
+    PersonCode.UNKNOWN_REQUEST: "This request is over, or was never made.",
+    PersonCode.UNKNOWN_MESSAGE: "No message with this id is waiting for this task.",
+    PersonCode.PANEL_MESSAGE: (
+        "A panel's message waits for its own turn as it is. It can only be removed."
+    ),
+    PersonCode.NO_TURN: "No turn of this task is running.",
+    PersonCode.NO_OFFER: "The panel no longer offers what the button showed.",
+    PersonCode.OFFER_TOO_LARGE: (
+        "What the panel offers is larger than the {answer} characters allowed."
+    ),
 }
 
 #: Said after the first sentence where a write had already reached the page (A-9).

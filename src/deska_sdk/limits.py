@@ -12,7 +12,7 @@ Sizes are bytes, lengths are Unicode code points, times are seconds, unless a na
 
 from __future__ import annotations
 
-from attrs import frozen
+from attrs import fields, frozen
 
 MB = 1_048_576
 
@@ -74,6 +74,10 @@ class Limits:
     # N-4: an answer, as sent and as escaped
     answer: int = 65_536
 
+    # O-1: what a page may offer
+    offer_text: int = 10_000
+    offer_images: int = 6
+
     # I-1, I-3, I-4, I-5, I-6: images
     image_path: int = 4_096
     image_bytes: int = 10 * MB
@@ -89,6 +93,18 @@ class Limits:
     storage_bytes: int = 5 * MB
     files_bytes: int = 200 * MB
     file_bytes: int = 10 * MB
+
+    def __attrs_post_init__(self) -> None:
+        """A limit that is none would hold nothing.
+
+        :raises ValueError: a number is negative, not finite, beyond 2^53 − 1, or of another type.
+        """
+        for field in fields(Limits):
+            value = getattr(self, field.name)
+            whole = type(field.default) is int
+            right = type(value) is int or (type(value) is float and not whole)
+            if not right or not 0 <= value < 2**53:
+                raise ValueError(f"the limit {field.name} is no number that can be one")
 
 
 DEFAULT_LIMITS = Limits()

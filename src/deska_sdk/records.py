@@ -79,6 +79,14 @@ class SwitchRecord:
     on: bool
 
 
+@frozen
+class PauseRecord:
+    """The task is paused for a panel's content, or is no longer (S-6)."""
+
+    task: str
+    paused: bool
+
+
 Record = (
     InstallRecord
     | UninstallRecord
@@ -88,4 +96,5 @@ Record = (
     | DisconnectionRecord
     | CounterBlockRecord
     | SwitchRecord
+    | PauseRecord
 )

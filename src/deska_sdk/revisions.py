@@ -35,9 +35,10 @@ class RevisionCounter:
     :param reserved: numbers up to this one may be given; ``None`` is no bound, for programs that
         keep nothing across restarts.
     :param kept: how many revisions are remembered at a time.
+    :param longest: how many characters a revision may have (W-1).
     """
 
-    __slots__ = ("_kept", "_numbers", "_revisions", "given", "reserved")
+    __slots__ = ("_kept", "_longest", "_numbers", "_revisions", "given", "reserved")
 
     def __init__(
         self,
@@ -45,11 +46,13 @@ class RevisionCounter:
         given: int = 0,
         reserved: int | None = None,
         kept: int = DEFAULT_LIMITS.revisions_kept,
+        longest: int = DEFAULT_LIMITS.revision,
     ) -> None:
         #: The highest number given so far; it only grows.
         self.given = given
         self.reserved = reserved
         self._kept = kept
+        self._longest = longest
         # Oldest first: a dict keeps the order in which keys were put in.
         self._numbers: dict[str, int] = {}
         self._revisions: dict[int, str] = {}
@@ -75,11 +78,11 @@ class RevisionCounter:
         Being given again makes a revision the newest of those kept. One that fell out gets a new
         number when it comes again (R-3).
 
-        :raises InvalidValue: ``revision`` is not 1 to 64 of ASCII letters, digits, ``.``, ``_``
-            and ``-``.
+        :raises InvalidValue: ``revision`` is not 1 to ``longest`` of ASCII letters, digits, ``.``,
+            ``_`` and ``-``.
         :raises OverflowError: every reserved number is given; reserve more first.
         """
-        if not is_revision(revision):
+        if not is_revision(revision, self._longest):
             raise InvalidValue((Fault(where="", rule=Rule.WRONG_TYPE, expected="revision"),))
         number = self._numbers.pop(revision, None)
         if number is None:

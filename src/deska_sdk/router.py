@@ -23,59 +23,112 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deska_sdk.handles import (
+    ImageHandle,
+)
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 from deska_sdk.panels.asks import Asks
 from deska_sdk.panels.calls import Calls
-from deska_sdk.panels.desk import Desk, Task
+from deska_sdk.panels.deferred import Deferrals
+from deska_sdk.panels.desk import Desk
 from deska_sdk.panels.effects import (
-    CancelOp,
     ClosePage,
     Connected,
     Count,
     Deliver,
-    Done,
     Effect,
     EncodeImage,
-    ImageHandle,
+    FindFiles,
     Init,
     Notice,
     NoticeKind,
     Notify,
-    Persist,
+    OfferButton,
     ReadImage,
-    Release,
     Reply,
+    SettleOffer,
     SettleRespond,
     ShowSheet,
-    SwitchMode,
 )
+from deska_sdk.panels.encoding import Encoder
 from deska_sdk.panels.events import (
     CallCancelled,
     CallRequested,
-    Committed,
     ConnectAsked,
     DisconnectAsked,
     Event,
+    FilesFound,
     ImageEncoded,
     ImageRead,
     InstallAsked,
     ListRequested,
-    ModeSwitched,
+    Offered,
     PageClosed,
     PageReady,
     PageStarted,
     Responded,
+    SendPressed,
     SwitchAsked,
-    TaskAttached,
-    TaskDetached,
-    TaskKind,
     Tick,
-    TurnEnded,
-    TurnStarted,
     UninstallAsked,
 )
 from deska_sdk.panels.finishing import Finishing
+from deska_sdk.panels.offers import Offers
 from deska_sdk.panels.requests import Requests
+from deska_sdk.panels.tables import DeferredCause
+from deska_sdk.steps import (
+    CancelOp,
+    Committed,
+    Done,
+    Persist,
+    Release,
+    Steps,
+)
+from deska_sdk.tasks.effects import (
+    AskApproval,
+    ConfirmNeeded,
+    Decided,
+    RowKind,
+    ShowRow,
+    StartTurn,
+    Steer,
+    SwitchMode,
+    ToolAnswered,
+)
+from deska_sdk.tasks.events import (
+    Answer,
+    ApprovalRequested,
+    Approved,
+    Confirmed,
+    HostTool,
+    KeepAsking,
+    MessageEdited,
+    MessageQueued,
+    MessageRemoved,
+    MessageSteered,
+    ModeAsked,
+    ModeSwitched,
+    Switches,
+    TaskAttached,
+    TaskDetached,
+    TaskKind,
+    TaskStopped,
+    ToolRequested,
+    TurnEnd,
+    TurnEnded,
+    TurnStarted,
+    Who,
+)
+from deska_sdk.tasks.modes import (
+    DEFAULT_MODES,
+    Mode,
+    Modes,
+)
+from deska_sdk.tasks.queue import (
+    Message,
+    Sender,
+)
+from deska_sdk.tasks.tasks import Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -86,30 +139,52 @@ if TYPE_CHECKING:
     from deska_sdk.schema import Kind as CheckerKind
 
 __all__ = [
+    "DEFAULT_MODES",
+    "Answer",
+    "ApprovalRequested",
+    "Approved",
+    "AskApproval",
     "CallCancelled",
     "CallRequested",
     "CancelOp",
     "ClosePage",
     "Committed",
+    "ConfirmNeeded",
+    "Confirmed",
     "ConnectAsked",
     "Connected",
     "Count",
+    "Decided",
     "Deliver",
     "DisconnectAsked",
     "Done",
     "Effect",
     "EncodeImage",
     "Event",
+    "FilesFound",
+    "FindFiles",
+    "HostTool",
     "ImageEncoded",
     "ImageHandle",
     "ImageRead",
     "Init",
     "InstallAsked",
+    "KeepAsking",
     "ListRequested",
+    "Message",
+    "MessageEdited",
+    "MessageQueued",
+    "MessageRemoved",
+    "MessageSteered",
+    "Mode",
+    "ModeAsked",
     "ModeSwitched",
+    "Modes",
     "Notice",
     "NoticeKind",
     "Notify",
+    "OfferButton",
+    "Offered",
     "PageClosed",
     "PageReady",
     "PageStarted",
@@ -119,17 +194,30 @@ __all__ = [
     "Reply",
     "Responded",
     "Router",
+    "RowKind",
+    "SendPressed",
+    "Sender",
+    "SettleOffer",
     "SettleRespond",
+    "ShowRow",
     "ShowSheet",
+    "StartTurn",
+    "Steer",
     "SwitchAsked",
     "SwitchMode",
+    "Switches",
     "TaskAttached",
     "TaskDetached",
     "TaskKind",
+    "TaskStopped",
     "Tick",
+    "ToolAnswered",
+    "ToolRequested",
+    "TurnEnd",
     "TurnEnded",
     "TurnStarted",
     "UninstallAsked",
+    "Who",
 ]
 
 
@@ -149,36 +237,53 @@ class Router:
         checker: CheckerKind = "compiled",
     ) -> None:
         self._effects: list[Effect] = []
-        self._now = float("-inf")
-        self._desk = Desk(limits, checker)
-        self._desk.restore(records)
-        self._requests = Requests(self._desk, limits, self._emit)
-        self._calls = Calls(self._requests)
-        self._finishing = Finishing(self._requests)
-        self._asks = Asks(self._requests, self._calls)
+        steps = self._steps = Steps(limits, self._effects.append)
+        tasks = self._tasks = Tasks(
+            steps,
+            turn_ended=self._turn_ended,
+            message_started=self._message_started,
+            message_gone=self._message_gone,
+        )
+        desk = self._desk = Desk(tasks, limits, checker)
+        desk.restore(records)
+        encoder = Encoder(steps)
+        self._deferrals = Deferrals(tasks, steps, encoder)
+        self._offers = Offers(desk, tasks, steps, encoder)
+        self._requests = Requests(desk, tasks, steps, encoder)
+        self._calls = Calls(self._requests, self._deferrals)
+        self._finishing = Finishing(self._requests, self._deferrals)
+        self._asks = Asks(self._requests, self._calls, self._deferrals, self._offers)
         self._handlers: dict[type, Callable[[Any, float], None]] = {
             CallRequested: self._calls.request,
             Responded: self._finishing.respond,
-            ImageRead: self._calls.image_read,
-            ImageEncoded: self._finishing.image_encoded,
-            ModeSwitched: lambda event, _: self._finishing.mode_switched(event),
-            Committed: self._committed,
             ListRequested: lambda event, _: self._calls.list(event),
             CallCancelled: lambda event, _: self._calls.cancel(event.request),
-            TurnStarted: lambda event, _: self._start_turn(event.task, event.turn),
-            TurnEnded: lambda event, _: self._end_turn(event.task, event.turn),
-            TaskAttached: lambda event, _: self._attach(event),
-            TaskDetached: lambda event, _: self._detach(event.task),
+            Offered: lambda event, _: self._offers.offer(event),
+            SendPressed: self._offers.press,
             PageStarted: lambda event, _: self._start_page(event),
             PageReady: lambda event, _: self._page_ready(event.instance),
             PageClosed: lambda event, _: self._close_page(event.instance),
-            InstallAsked: lambda event, _: self._asks.ask(event),
-            UninstallAsked: lambda event, _: self._asks.ask(event),
-            ConnectAsked: lambda event, _: self._asks.ask(event),
-            DisconnectAsked: lambda event, _: self._asks.ask(event),
-            SwitchAsked: lambda event, _: self._asks.ask(event),
+            TaskAttached: self._attach,
+            TaskDetached: lambda event, now: self._detach(event.task, now),
+            TaskStopped: lambda event, _: self._stop(event.task),
+            TurnStarted: tasks.start_turn,
+            TurnEnded: lambda event, now: tasks.end_turn(event.task, event.turn, event.how, now),
+            ModeAsked: tasks.ask_mode,
+            KeepAsking: tasks.keep_asking,
+            Confirmed: tasks.confirmed,
+            ApprovalRequested: lambda event, _: tasks.request_approval(event),
+            Approved: lambda event, _: tasks.approve(event),
+            ToolRequested: lambda event, _: tasks.request_tool(event),
+            MessageQueued: tasks.queue,
+            MessageSteered: lambda event, _: tasks.steer(event),
+            MessageEdited: lambda event, _: tasks.edit(event),
+            MessageRemoved: tasks.remove,
             Tick: lambda _event, _now: None,
         }
+        for ask in (InstallAsked, UninstallAsked, ConnectAsked, DisconnectAsked, SwitchAsked):
+            self._handlers[ask] = lambda event, _: self._asks.ask(event)
+        for completion in (ImageRead, ImageEncoded, FilesFound, ModeSwitched, Committed):
+            self._handlers[completion] = self._complete
 
     def step(self, event: Event, now: float) -> tuple[Effect, ...]:
         """Take one event and return what must be done, in order.
@@ -192,21 +297,27 @@ class Router:
         handler = self._handlers.get(type(event))
         if handler is None:
             raise TypeError("step takes an event of deska_sdk.router")
-        self._now = now = max(now, self._now)
-        self._finishing.expire(now)
-        handler(event, now)
+        self._steps.begin(now)
+        handler(event, self._steps.now)
+        self._tasks.go_on(self._steps.now)
         effects = tuple(self._effects)
         self._effects.clear()
         return effects
 
     def next_deadline(self) -> float | None:
         """When the next deadline falls; ``None`` where nothing is waited for."""
-        return self._requests.deadlines.next()
+        return self._steps.deadlines.next()
 
     @property
     def pending(self) -> int:
-        """How many calls and asks have not ended (A-8)."""
-        return len(self._requests) + len(self._asks)
+        """How many calls, asks, deferred reads and approvals have not ended (A-8)."""
+        return (
+            len(self._requests)
+            + len(self._asks)
+            + len(self._deferrals)
+            + len(self._offers)
+            + self._tasks.pending
+        )
 
     @property
     def ledger(self) -> Ledger:
@@ -229,72 +340,89 @@ class Router:
         installed = self._desk.panels.get(panel)
         return installed is not None and not self._desk.agreed(installed)
 
+    def mode(self, task: str) -> str | None:
+        """The mode of a task that is here."""
+        here = self._tasks.get(task)
+        return None if here is None else here.pause.mode
+
+    def paused(self, task: str) -> bool:
+        """Whether content of a panel is in the task's turn, and the task in Supervised (S-4)."""
+        here = self._tasks.get(task)
+        return here is not None and here.pause.holds
+
+    def waiting(self, task: str) -> tuple[Message, ...]:
+        """The messages that wait for the task, the next first (O-4)."""
+        here = self._tasks.get(task)
+        return () if here is None else here.queue.messages()
+
     # ---
 
-    def _emit(self, effect: Effect) -> None:
-        self._effects.append(effect)
+    def _complete(self, event: Any, now: float) -> None:
+        if self._steps.complete(event.op, event, now):
+            return
+        # A stale completion changes nothing; an image that came with it is let go.
+        image = getattr(event, "image", None)
+        if isinstance(image, ImageHandle):
+            self._effects.append(Release((image,)))
 
-    def _committed(self, event: Committed, now: float) -> None:
-        if not self._finishing.committed(event, now):
-            self._asks.committed(event)
+    def _turn_ended(self, task: str, turn: str, how: TurnEnd, _now: float) -> None:
+        self._calls.end_turn(task, turn)
+        if how in (TurnEnd.STOPPED, TurnEnd.INTERRUPTED):
+            self._stop(task)
 
-    def _attach(self, event: TaskAttached) -> None:
-        before = self._desk.tasks.get(event.task)
-        if before is not None and before.turn is not None:
-            self._end_turn(event.task, before.turn)
-        self._desk.tasks[event.task] = Task(event)
+    def _stop(self, task: str) -> None:
+        # S-7: stopping or interrupting the task drops its deferred reads.
+        self._deferrals.drop_task(task, DeferredCause.STOPPED)
+
+    def _message_started(self, message: Message) -> None:
+        self._deferrals.started(message)
+
+    def _message_gone(self, message: Message) -> None:
+        if message.images:
+            self._effects.append(Release(message.images))
+        self._deferrals.removed(message)
+
+    def _attach(self, event: TaskAttached, now: float) -> None:
+        self._detach(event.task, now)
+        self._tasks.attach(event, now)
         self._tell(event.task)
 
-    def _detach(self, task: str) -> None:
-        here = self._desk.tasks.get(task)
-        if here is None:
+    def _detach(self, task: str, now: float) -> None:
+        if task not in self._tasks:
             return
-        if here.turn is not None:
-            self._end_turn(task, here.turn)
-        del self._desk.tasks[task]
+        self._tasks.detach(task, now)
+        self._stop(task)
+        self._offers.drop_task(task)
         self._tell(task)
 
     def _tell(self, task: str) -> None:
         for connection in self._desk.connections(task):
             self._asks.tell_pages(connection.panel)
 
-    def _start_turn(self, task: str, turn: str) -> None:
-        here = self._desk.tasks.get(task)
-        if here is None:
-            return
-        if here.turn is not None:
-            self._end_turn(task, here.turn)
-        here.turn = turn
-
-    def _end_turn(self, task: str, turn: str) -> None:
-        here = self._desk.tasks.get(task)
-        if here is not None and here.turn == turn:
-            here.turn = None
-            self._calls.end_turn(task, turn)
-
     def _start_page(self, event: PageStarted) -> None:
         installed = self._desk.panels.get(event.panel)
         if installed is None:
-            self._emit(ClosePage(event.instance))
+            self._effects.append(ClosePage(event.instance))
             return
         before = installed.desk_page
         if event.kind == "desk" and before is not None:
             # One page of a panel is on the desk: the new one takes its place (A-7).
             self._close_page(before.instance)
-            self._emit(ClosePage(before.instance))
+            self._effects.append(ClosePage(before.instance))
         self._desk.start_page(event.instance, event.panel, event.kind)
-        self._emit(Notify(Notice(NoticeKind.PAGE_STARTED, event.panel)))
+        self._effects.append(Notify(Notice(NoticeKind.PAGE_STARTED, event.panel)))
 
     def _page_ready(self, instance: str) -> None:
         page = self._desk.pages.get(instance)
         if page is not None and page.told is None:
             tasks = page.told = self._desk.tasks_for(page)
-            self._emit(Init(instance, tasks))
-            self._emit(Connected(instance, tasks))
+            self._effects.append(Init(instance, tasks))
+            self._effects.append(Connected(instance, tasks))
 
     def _close_page(self, instance: str) -> None:
         page = self._desk.pages.get(instance)
         if page is not None:
             self._calls.close_page(page)
             self._desk.close_page(instance)
-            self._emit(Notify(Notice(NoticeKind.PAGE_CLOSED, page.panel.manifest.id)))
+            self._offers.close_page(page)
+            self._effects.append(Notify(Notice(NoticeKind.PAGE_CLOSED, page.panel.manifest.id)))

@@ -43,7 +43,8 @@ RULES = [
         "R": range(1, 5),
         "N": range(1, 7),
         "I": range(1, 7),
-        "S": (1, 3),
+        "S": range(1, 9),
+        "O": range(1, 5),
         "B": (1, 2),
         "G": range(1, 6),
     }.items()

@@ -409,6 +409,30 @@ def takes_file_bytes(limits, amount):
         return passes(lambda: store.file_put("nook", "f", "image/png", data), PageError)
 
 
+# --- what a page may offer
+
+
+def an_offer(limits, text, files):
+    """Whether a page may offer this; it keeps every id."""
+    desk = Desk(limits, action())
+    desk.feed(router.Offered("p", 1, text, files))
+    looked = [effect for effect in desk.told if isinstance(effect, router.FindFiles)]
+    for effect in looked:
+        desk.feed(router.FilesFound(effect.op, ok=True))
+    (settled,) = [effect for effect in desk.told if isinstance(effect, router.SettleOffer)]
+    return settled.code is None
+
+
+@probe(20)
+def takes_offer_text(limits, amount):
+    return an_offer(limits, "x" * amount, None)
+
+
+@probe(4)
+def takes_offer_images(limits, amount):
+    return an_offer(limits, None, [f"image-{number}" for number in range(amount)])
+
+
 # --- the tests that these make
 
 

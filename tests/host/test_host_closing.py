@@ -228,7 +228,12 @@ async def test_a_listener_of_notices_that_raises_loses_no_reply_and_no_notice() 
         with pytest.raises(OwnError):
             await desk.hands.deska.agent.respond(call["callId"], {})
         assert (await reply.wait()).code is None
-        assert notices == [NoticeKind.CALL_STARTED, NoticeKind.CALL_ENDED]
+        # A read pauses, and the pause has its row (S-2).
+        assert notices == [
+            NoticeKind.CALL_STARTED,
+            NoticeKind.ROW_SHOWN,
+            NoticeKind.CALL_ENDED,
+        ]
         assert desk.host.pending == 0
 
 

@@ -36,6 +36,8 @@ from deska_sdk.router import (
     Effect,
     EncodeImage,
     Event,
+    FilesFound,
+    FindFiles,
     ImageEncoded,
     ImageHandle,
     ImageRead,
@@ -164,7 +166,10 @@ def inside_the_fence(text: str) -> Any:
 
 
 class Desk:
-    """A router with its host. Work is one of ``store``, ``read``, ``encode`` and ``switch``."""
+    """A router with its host.
+
+    Work is one of ``store``, ``read``, ``encode``, ``find`` and ``switch``.
+    """
 
     def __init__(
         self, records: list[Record] | None = None, limits: Limits | None = None, **changes: Any
@@ -207,7 +212,7 @@ class Desk:
                 self.cancelled.add(op)
             case Release(images=images):
                 self.released += images
-            case Persist() | ReadImage() | EncodeImage() | SwitchMode():
+            case Persist() | ReadImage() | EncodeImage() | FindFiles() | SwitchMode():
                 if self.work_of(effect) in self.holding:
                     self.held.append(effect)
                 else:
@@ -218,7 +223,13 @@ class Desk:
 
     @staticmethod
     def work_of(effect: Effect) -> str:
-        names = {Persist: "store", ReadImage: "read", EncodeImage: "encode", SwitchMode: "switch"}
+        names = {
+            Persist: "store",
+            ReadImage: "read",
+            EncodeImage: "encode",
+            FindFiles: "find",
+            SwitchMode: "switch",
+        }
         return names[type(effect)]
 
     def completion(self, effect: Effect) -> Event:
@@ -233,6 +244,8 @@ class Desk:
                 return ImageRead(op, self.folder.get(path, AgentCode.IMAGE_NOT_FOUND))
             case EncodeImage(op=op, file_id=file_id):
                 return ImageEncoded(op, None if failed else self.kept.get(file_id))
+            case FindFiles(op=op, file_ids=ids):
+                return FilesFound(op, ok=not failed and self.kept.keys() >= set(ids))
             case SwitchMode(op=op):
                 return ModeSwitched(op, ok=not failed)
         raise AssertionError("no work of a host")

@@ -22,6 +22,7 @@ from deska_sdk.router import (
     PageStarted,
     Persist,
     SwitchAsked,
+    Switches,
     TaskAttached,
     TaskDetached,
     TaskKind,
@@ -32,6 +33,7 @@ from deska_sdk.router import (
 )
 from tests.panels.support_router_work import WorkingHost
 from tests.panels.support_router_world import (
+    MODES,
     PANELS,
     TASKS,
     VERSIONS,
@@ -167,12 +169,15 @@ class DeskRules(WorkingHost):
         act=st.sampled_from(["attach", "detach", "start", "end", "old end"] + ["goes on"] * 6),
         task=st.sampled_from(TASKS),
         kind=st.sampled_from([TaskKind.LOCAL] * 3 + [TaskKind.REMOTE]),
-        can_switch=st.sampled_from([True] * 3 + [False]),
+        switches=st.sampled_from([Switches.MID_TURN] * 3 + [Switches.NEVER]),
+        mode=st.sampled_from(MODES),
     )
-    def a_task_changes(self, act: str, task: str, kind: TaskKind, can_switch: bool) -> None:
+    def a_task_changes(
+        self, act: str, task: str, kind: TaskKind, switches: Switches, mode: str
+    ) -> None:
         match act:
             case "attach":
-                self.attach(task, kind, can_switch)
+                self.attach(task, kind, switches, mode)
             case "detach":
                 self.detach(task)
             case "start":
@@ -180,10 +185,17 @@ class DeskRules(WorkingHost):
             case "end" | "old end":
                 self.end_turn(task, act == "old end")
 
-    def attach(self, task: str, kind: TaskKind = TaskKind.LOCAL, can_switch: bool = True) -> None:
-        event = TaskAttached(task, kind, can_switch=can_switch)
+    def attach(
+        self,
+        task: str,
+        kind: TaskKind = TaskKind.LOCAL,
+        switches: Switches = Switches.MID_TURN,
+        mode: str = "automatic",
+    ) -> None:
+        event = TaskAttached(task, kind, switches=switches, mode=mode)
         calls = [one for one in self.calls.values() if one.task == task]
         self.feed(Tick())
+        self.mode[task] = mode
         self.tasks[task], self.turns[task] = event, None
         self.ends(event, calls, AgentCode.STOPPED)
 
@@ -231,6 +243,7 @@ class DeskRules(WorkingHost):
 
     def start_page(self, panel: str, kind: str, ready: bool) -> None:
         instance = self.fresh("page")
+        self.feed(Tick())
         calls = self.waiting_on(panel) if kind == "desk" else []
         if panel in self.desk.installed:
             self.pages[instance] = (panel, kind)
@@ -247,6 +260,7 @@ class DeskRules(WorkingHost):
         assert [type(one) for one in effects] == ([] if had else [Init, Connected])
 
     def close_page(self, which: int) -> None:
+        self.feed(Tick())
         instance = list(self.pages)[which % len(self.pages)]
         panel, kind = self.pages[instance]
         calls = self.waiting_on(panel) if kind == "desk" else []

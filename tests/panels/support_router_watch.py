@@ -12,6 +12,7 @@ from deska_sdk.panels.consent import fingerprint
 from deska_sdk.panels.tables import MAY_HAVE_HAPPENED_CODES
 from deska_sdk.records import (
     ConnectionRecord,
+    PauseRecord,
     Record,
     UninstallRecord,
 )
@@ -31,7 +32,6 @@ from deska_sdk.router import (
     ImageHandle,
     Init,
     InstallAsked,
-    ModeSwitched,
     Notify,
     Persist,
     ReadImage,
@@ -40,8 +40,10 @@ from deska_sdk.router import (
     Responded,
     Router,
     SettleRespond,
+    ShowRow,
     ShowSheet,
     SwitchAsked,
+    Switches,
     SwitchMode,
     TaskAttached,
     TaskKind,
@@ -55,6 +57,7 @@ from tests.panels.support_router import (
 from tests.panels.support_router_world import (
     AGENT,
     LIMITS,
+    MODES,
     PAGE,
     PANELS,
     TASKS,
@@ -90,6 +93,11 @@ class WatchedRouter(RuleBasedStateMachine):
         self.ended: dict[str, Call] = {}
         self.asks: list[Any] = []
         self.work: dict[int, Effect] = {}
+        #: The mode each task's agent is in, and when the switch that is under way must be over.
+        self.mode: dict[str, str] = {}
+        self.switching: dict[int, float] = {}
+        #: The switches of tasks that were paused when they were last here (S-6).
+        self.recovering: dict[int, str] = {}
         self.cancelled: set[int] = set()
         self.finished: list[Event] = []
         self.kept: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -125,7 +133,12 @@ class WatchedRouter(RuleBasedStateMachine):
             case Persist(op=op) | ReadImage(op=op) | EncodeImage(op=op) | SwitchMode(op=op):
                 assert op not in self.work, "an op is given once"
                 self.work[op] = effect
+                if isinstance(effect, SwitchMode):
+                    self.switching[op] = self.now + LIMITS.switching_seconds
+                    if isinstance(self.event, TaskAttached):
+                        self.recovering[op] = effect.task
             case CancelOp(op=op):
+                self.switching.pop(op, None)
                 assert op in self.work
                 assert op not in self.cancelled, "a cancel is said once"
                 self.cancelled.add(op)
@@ -152,6 +165,9 @@ class WatchedRouter(RuleBasedStateMachine):
             case Count(panel=panel, action=action):
                 assert panel in PANELS
                 assert action in ("", "list_notes", "add_note")
+            case ShowRow(text=text):
+                assert AGENT not in text
+                assert PAGE not in text
             case Notify(notice=notice):
                 assert notice.action in ("", "list_notes", "add_note")
 
@@ -219,15 +235,17 @@ class WatchedRouter(RuleBasedStateMachine):
             self.check_write(call, reply)
 
     def check_read(self, call: Call, reply: Reply) -> None:
-        # S-1: content is handed over only in the step of a switch that succeeded in its turn.
-        switched = self.event
-        assert isinstance(switched, ModeSwitched)
-        assert switched.ok
-        effect = self.work[switched.op]
-        assert isinstance(effect, SwitchMode)
-        assert (effect.task, effect.turn) == (call.task, call.turn)
+        # S-1: content is handed over only in its own turn, while the task is in Supervised, on no
+        # way out of it, and durably known to be paused.
         assert self.turns.get(call.task) == call.turn
-        assert switched.op not in self.cancelled
+        assert self.mode[call.task] == MODES[0]
+        for op in self.switching:
+            under_way = self.work[op]
+            assert isinstance(under_way, SwitchMode)
+            assert under_way.task != call.task
+        pauses = [one for one in self.log if isinstance(one, PauseRecord)]
+        assert [one.paused for one in pauses if one.task == call.task][-1]
+        assert reply.panel == call.panel
         assert call.answer is not None
         value = inside_the_fence(reply.text)
         assert value["notes"] == [note.replace("\u200b", "") for note in call.answer["notes"]]
@@ -246,6 +264,7 @@ class WatchedRouter(RuleBasedStateMachine):
 
     def check_write(self, call: Call, reply: Reply) -> None:
         assert PAGE not in reply.text
+        assert reply.panel == ""
         assert reply.images == ()
         told = json.loads(reply.text)
         answer = dict(call.answer)
@@ -322,9 +341,10 @@ class WatchedRouter(RuleBasedStateMachine):
             assert self.now < call.deadline, f"{call.phase} is over"
         assert self.router.pending == len(self.calls) + len(self.asks)
         due = self.router.next_deadline()
-        if self.calls:
+        limits = [*(call.deadline for call in self.calls.values()), *self.switching.values()]
+        if limits:
             assert due is not None
-            assert self.now < due <= min(call.deadline for call in self.calls.values())
+            assert self.now < due <= min(limits)
         else:
             assert due is None
         for task in TASKS:
@@ -391,7 +411,7 @@ class WatchedRouter(RuleBasedStateMachine):
             return AgentCode.PANEL_BUSY
         if not valid:
             return AgentCode.INVALID_INPUT
-        if call.is_read and not self.tasks[call.task].can_switch:
+        if call.is_read and self.tasks[call.task].switches is Switches.NEVER:
             return AgentCode.PAUSE_FAILED
         return AgentCode.TOO_MANY_IMAGES if len(call.paths) > LIMITS.images else None
 

@@ -60,8 +60,11 @@ class WorkingHost(WatchedRouter):
                 call = self.calls.get(file_id.removeprefix(f"{PAGE}-").rpartition("-")[0])
                 if call is not None and not stale:
                     call.encoded[file_id] = image
-            case SwitchMode():
+            case SwitchMode(task=task, mode=mode):
                 event, image = ModeSwitched(op, ok=ok), None
+                if ok and not stale:
+                    self.mode[task] = mode
+                self.switching.pop(op, None)
         if image is not None:
             self.images.add(image.id)
         over = reading is not None and (

@@ -17,6 +17,7 @@ from deska_sdk.records import (
     DisconnectionRecord,
     InstallRecord,
     LedgerRecord,
+    PauseRecord,
     Record,
     SwitchRecord,
     UninstallRecord,
@@ -48,6 +49,9 @@ LIMITS = evolve(
 
 #: What only an agent says, and what only a page says.
 AGENT, PAGE = "AGENTMARK", "PAGEMARK"
+
+#: The modes of a task, strictest first: only in the first may content enter (S-1).
+MODES = ("supervised", "accept_edits", "automatic")
 
 PANELS = ("notes", "sketches")
 TASKS = ("task-1", "task-2")
@@ -146,7 +150,7 @@ class Durable:
                 self.take_away(task, panel)
             case SwitchRecord(on=on):
                 self.on = on
-            case CounterBlockRecord():
+            case CounterBlockRecord() | PauseRecord():
                 pass
 
     def take_away(self, task: str, panel: str) -> None:

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deska_sdk.panels.deadlines import Deadlines
+from deska_sdk.steps import Deadlines
 
 
 class Waiting:
-    """All that a deadline asks of a request."""
+    """All that a deadline asks of what waits, and when its deadline fell."""
 
     def __init__(self) -> None:
         self.timer: int | None = None
+        self.fell: list[float] = []
 
 
 ACTS = st.lists(
@@ -38,7 +39,7 @@ def test_deadlines_fall_in_their_order_and_each_once(acts):
     for act, which, when in acts:
         if act == "set":
             order += 1
-            deadlines.set(requests[which], float(when))
+            deadlines.set(requests[which], float(when), requests[which].fell.append)
             model[which] = (float(when), order)
         elif act == "clear":
             deadlines.clear(requests[which])
@@ -46,7 +47,10 @@ def test_deadlines_fall_in_their_order_and_each_once(acts):
         else:
             fallen = []
             while (due := deadlines.pop_due(float(when))) is not None:
-                fallen.append((due[0], requests.index(due[1])))
+                at, fall = due
+                fall(at)
+                (one,) = [number for number, each in enumerate(requests) if each.fell]
+                fallen.append((requests[one].fell.pop(), one))
             expected = sorted((at, number, one) for one, (at, number) in model.items())
             due_now = [(at, one) for at, _, one in expected if at <= when]
             assert fallen == due_now
@@ -60,13 +64,13 @@ def test_deadlines_fall_in_their_order_and_each_once(acts):
 def test_deadlines_of_ended_calls_do_not_pile_up():
     deadlines: Any = Deadlines()
     waiting = Waiting()
-    deadlines.set(waiting, 1.0)
+    deadlines.set(waiting, 1.0, waiting.fell.append)
     for number in range(10_000):
         ended = Waiting()
-        deadlines.set(ended, 30.0 + number)
+        deadlines.set(ended, 30.0 + number, ended.fell.append)
         deadlines.clear(ended)
     assert len(deadlines._heap) <= 65
-    assert deadlines.pop_due(50_000.0) == (1.0, waiting)
+    assert deadlines.pop_due(50_000.0) == (1.0, waiting.fell.append)
     assert deadlines.next() is None
     assert deadlines.pop_due(50_000.0) is None
 
@@ -75,10 +79,10 @@ def test_deadlines_of_ended_calls_do_not_pile_up():
 def test_a_deadline_at_now_has_fallen_and_a_later_one_has_not():
     deadlines: Any = Deadlines()
     first, second = Waiting(), Waiting()
-    deadlines.set(first, 5.0)
-    deadlines.set(second, 5.5)
+    deadlines.set(first, 5.0, first.fell.append)
+    deadlines.set(second, 5.5, second.fell.append)
     assert deadlines.pop_due(4.999) is None
-    assert deadlines.pop_due(5.0) == (5.0, first)
+    assert deadlines.pop_due(5.0) == (5.0, first.fell.append)
     assert deadlines.pop_due(5.0) is None
 
 

@@ -36,6 +36,7 @@ def test_the_table_is_this_and_no_more():
     assert to_host == {
         "ready",
         "agent.respond",
+        "agent.offer",
         "storage.get",
         "storage.set",
         "files.put",

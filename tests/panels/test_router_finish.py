@@ -154,6 +154,8 @@ def test_an_answer_of_the_largest_size_passes_and_one_more_is_too_large_for_the_
     fits = desk.call("list_notes")
     assert desk.answer(fits, {"notes": ["x" * room]}) is None
     assert inside_the_fence(desk.reply(fits).text) == {"notes": ["x" * room]}
+    desk.end_turn()
+    desk.start_turn("task-1")
     switched = len(desk.all(SwitchMode))
     large = desk.call("list_notes")
     assert desk.answer(large, {"notes": ["x" * (room + 1)]}) is None
@@ -226,7 +228,7 @@ def test_content_is_in_a_reply_only_in_the_step_in_which_the_switch_succeeded():
     desk.answer(call, {"notes": ["SECRET"]})
     assert desk.is_open(call)
     (switch,) = desk.all(SwitchMode)
-    assert (switch.task, switch.turn) == ("task-1", desk.turns["task-1"])
+    assert (switch.task, switch.mode) == ("task-1", "supervised")
     made = desk.finish()
     assert [one.request for one in made if isinstance(one, Reply)] == [call]
     assert "SECRET" in desk.reply(call).text
@@ -682,6 +684,8 @@ def test_a_read_ended_while_it_is_finished_hands_nothing_over(code, end, work):
     assert held in desk.cancelled
     made = desk.finish()
     assert made == ([Release((TWO,))] if work == "encode" else [])
+    # A switch that was cut short is taken back (S-1); that is all that may still be under way.
+    desk.release_held(work)
     assert desk.router.next_deadline() is None
 
 

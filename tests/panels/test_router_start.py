@@ -14,6 +14,7 @@ from deska_sdk.router import (
     PageStarted,
     ReadImage,
     Router,
+    Switches,
     TaskAttached,
     TurnStarted,
 )
@@ -47,7 +48,7 @@ def test_the_questions_about_a_call_are_asked_in_their_order():
         request = desk.call(names[0], payload[0])
         seen.append(None if desk.is_open(request) else desk.code(request))
 
-    desk.attach("task-1", can_switch=False)
+    desk.attach("task-1", switches=Switches.NEVER)
     desk.turn_off()
     ask()
     desk.turn_on()
@@ -90,7 +91,7 @@ def test_the_questions_about_a_call_are_asked_in_their_order():
 @pytest.mark.rule("A-1")
 def test_a_read_that_cannot_pause_is_refused_before_its_images_are_counted_or_read():
     desk = Desk(images=0).with_notes()
-    desk.attach("task-1", can_switch=False)
+    desk.attach("task-1", switches=Switches.NEVER)
     call = desk.call("list_notes", {"like": "a.png"})
     assert desk.code(call) is AgentCode.PAUSE_FAILED
     assert desk.all(ReadImage) == []
@@ -99,7 +100,7 @@ def test_a_read_that_cannot_pause_is_refused_before_its_images_are_counted_or_re
 @pytest.mark.rule("A-1")
 def test_a_write_needs_no_switch_and_works_for_a_task_that_cannot_switch():
     desk = Desk().with_notes()
-    desk.attach("task-1", can_switch=False)
+    desk.attach("task-1", switches=Switches.NEVER)
     call = desk.call("add_note")
     assert desk.answer(call, {"ok": True}) is None
     assert desk.code(call) is None

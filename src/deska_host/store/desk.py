@@ -13,6 +13,7 @@ from deska_sdk.records import (
     DisconnectionRecord,
     InstallRecord,
     LedgerRecord,
+    PauseRecord,
     Record,
     SwitchRecord,
     UninstallRecord,
@@ -71,6 +72,10 @@ def apply(connection: sqlite3.Connection, record: Record) -> None:
                 " ON CONFLICT (one) DO UPDATE SET turned_on = excluded.turned_on",
                 (record.on,),
             )
+        case PauseRecord(paused=True):
+            connection.execute("INSERT OR IGNORE INTO pause (task) VALUES (?)", (record.task,))
+        case PauseRecord():
+            connection.execute("DELETE FROM pause WHERE task = ?", (record.task,))
         case _:
             assert_never(record)
 
@@ -97,4 +102,6 @@ def load(connection: sqlite3.Connection) -> tuple[Record, ...]:
         records.append(ConsentRecord(panel, fingerprint))
     for task, panel in connection.execute("SELECT task, panel FROM connection ORDER BY seq"):
         records.append(ConnectionRecord(task, panel))
+    for (task,) in connection.execute("SELECT task FROM pause ORDER BY task"):
+        records.append(PauseRecord(task, paused=True))
     return tuple(records)

@@ -45,6 +45,7 @@ TABLES = (
         one INTEGER PRIMARY KEY CHECK (one = 1),
         turned_on INTEGER NOT NULL
     )""",
+    "CREATE TABLE pause (task TEXT PRIMARY KEY) WITHOUT ROWID",
     """CREATE TABLE storage (
         seq INTEGER PRIMARY KEY,
         panel TEXT NOT NULL,

@@ -101,4 +101,25 @@ def fenced(
         changed = True
     if changed:
         line = fence.compact(checked.value, limits.answer)
-    return fence.wrap(panel_id, panel_name, fence.escape(line, limits.answer))
+    return fence.wrap(panel_id, panel_name, fence.escape(line, limits.answer), limits=limits)
+
+
+def fenced_offer(
+    panel_id: str,
+    panel_name: str,
+    text: str,
+    file_ids: tuple[str, ...],
+    sent: dict[str, str],
+    limits: Limits,
+) -> str:
+    """The fenced text of what the person sends (O-3): ``{"text":…,"images":["image:1"]}``.
+
+    What the offer does not have is left out. ``text`` is stripped already.
+
+    :raises TooLarge: the line is over N-4's limit, as it is or escaped.
+    """
+    value: dict[str, object] = {"text": text} if text else {}
+    if file_ids:
+        value["images"] = [sent.get(file_id, UNAVAILABLE) for file_id in file_ids]
+    line = fence.escape(fence.compact(value, limits.answer), limits.answer)
+    return fence.wrap(panel_id, panel_name, line, limits=limits)

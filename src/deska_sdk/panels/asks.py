@@ -14,22 +14,19 @@ from deska_sdk.panels.consent import sheet_of
 from deska_sdk.panels.effects import (
     ClosePage,
     Connected,
-    Done,
     Notice,
     NoticeKind,
     Notify,
-    Persist,
     ShowSheet,
 )
 from deska_sdk.panels.events import (
-    Committed,
     ConnectAsked,
     DisconnectAsked,
     InstallAsked,
     SwitchAsked,
     UninstallAsked,
 )
-from deska_sdk.panels.tables import Cause
+from deska_sdk.panels.tables import Cause, DeferredCause
 from deska_sdk.records import (
     ConnectionRecord,
     ConsentRecord,
@@ -41,11 +38,15 @@ from deska_sdk.records import (
     SwitchRecord,
     UninstallRecord,
 )
+from deska_sdk.steps import Done
 
 if TYPE_CHECKING:
     from deska_sdk.panels.calls import Calls
-    from deska_sdk.panels.desk import Panel
+    from deska_sdk.panels.deferred import Deferrals
+    from deska_sdk.panels.desk import Connection, Panel
+    from deska_sdk.panels.offers import Offers
     from deska_sdk.panels.requests import Requests
+    from deska_sdk.steps import Committed
 
 Ask = InstallAsked | UninstallAsked | ConnectAsked | DisconnectAsked | SwitchAsked
 
@@ -53,33 +54,26 @@ Ask = InstallAsked | UninstallAsked | ConnectAsked | DisconnectAsked | SwitchAsk
 class Asks:
     """The person's asks in the order in which they came."""
 
-    def __init__(self, requests: Requests, calls: Calls) -> None:
-        self._requests = requests
+    def __init__(
+        self, requests: Requests, calls: Calls, deferrals: Deferrals, offers: Offers
+    ) -> None:
         self._desk = requests.desk
-        self._emit = requests.emit
+        self._steps = requests.steps
+        self._emit = requests.steps.emit
         self._calls = calls
+        self._deferrals = deferrals
+        self._offers = offers
         self._waiting: deque[Ask] = deque()
-        # The ask whose records are being written, and its op.
-        self._writing: tuple[int, Ask, tuple[Record, ...]] | None = None
+        #: Whether the records of an ask are being written.
+        self._writing = False
 
     def __len__(self) -> int:
-        return len(self._waiting) + (self._writing is not None)
+        return len(self._waiting) + self._writing
 
     def ask(self, event: Ask) -> None:
         """Take an ask; its end is told as ``Done`` or ``ShowSheet``."""
         self._at_once(event)
         self._waiting.append(event)
-        self._next()
-
-    def committed(self, event: Committed) -> None:
-        """The records of the current ask are durable, or the store failed."""
-        if self._writing is None or self._writing[0] != event.op:
-            return
-        _, ask, records = self._writing
-        self._writing = None
-        if event.ok:
-            self._become(ask, records)
-        self._emit(Done(ask.ask, failed=not event.ok))
         self._next()
 
     def tell_pages(self, panel: Panel) -> None:
@@ -89,6 +83,7 @@ class Asks:
             if page.told is not None and page.told != tasks:
                 page.told = tasks
                 self._emit(Connected(page.instance, tasks))
+        self._offers.refresh(panel)
 
     # ---
 
@@ -97,7 +92,7 @@ class Asks:
             case DisconnectAsked(task=task, panel=panel):
                 connection = self._desk.connection(task, panel)
                 if connection is not None:
-                    self._calls.end_all(connection, Cause.DISCONNECTED)
+                    self._end(connection, Cause.DISCONNECTED, DeferredCause.DISCONNECTED)
                     self._desk.drop_connection(task, panel)
                     self.tell_pages(connection.panel)
                     self._notify(NoticeKind.DISCONNECTED, panel, task)
@@ -105,14 +100,14 @@ class Asks:
                 self._desk.on = False
                 for installed in self._desk.panels.values():
                     for connection in installed.connections.values():
-                        self._calls.end_all(connection, Cause.TURNED_OFF)
+                        self._end(connection, Cause.TURNED_OFF, DeferredCause.TURNED_OFF)
                     self.tell_pages(installed)
                 self._notify(NoticeKind.TURNED_OFF)
             case _:
                 pass
 
     def _next(self) -> None:
-        while self._waiting and self._writing is None:
+        while self._waiting and not self._writing:
             event = self._waiting.popleft()
             self._at_once(event)
             plan = self._plan(event)
@@ -123,9 +118,18 @@ class Asks:
             elif not plan:
                 self._emit(Done(event.ask))
             else:
-                op = self._requests.new_op()
-                self._writing = (op, event, plan)
-                self._emit(Persist(op, plan))
+                self._write(event, plan)
+
+    def _write(self, ask: Ask, records: tuple[Record, ...]) -> None:
+        def written(event: Committed, _now: float) -> None:
+            self._writing = False
+            if event.ok:
+                self._become(ask, records)
+            self._emit(Done(ask.ask, failed=not event.ok))
+            self._next()
+
+        self._writing = True
+        self._steps.persist(records, written)
 
     def _plan(self, event: Ask) -> PersonCode | ShowSheet | tuple[Record, ...]:
         match event:
@@ -167,7 +171,7 @@ class Asks:
             records.append(ConnectionRecord(task, panel))
             if counter.reserved == counter.given:
                 # A first block now, so that the first write's reply need not wait for the store.
-                block = counter.given + self._requests.limits.counter_block
+                block = counter.given + self._steps.limits.counter_block
                 records.append(CounterBlockRecord(task, panel, block))
         return tuple(records)
 
@@ -180,7 +184,7 @@ class Asks:
             case UninstallAsked(panel=panel):
                 installed = self._desk.panels[panel]
                 for connection in tuple(installed.connections.values()):
-                    self._calls.end_all(connection, Cause.DISCONNECTED)
+                    self._end(connection, Cause.DISCONNECTED, DeferredCause.DISCONNECTED)
                 self._close_pages(panel)
                 self._desk.apply(records)
                 self._notify(NoticeKind.UNINSTALLED, panel)
@@ -200,6 +204,11 @@ class Asks:
         for later in self._waiting:
             self._at_once(later)
 
+    def _end(self, connection: Connection, cause: Cause, deferred: DeferredCause) -> None:
+        self._calls.end_all(connection, cause)
+        self._deferrals.drop_connection(connection, deferred)
+        self._offers.drop_connection(connection)
+
     def _close_pages(self, panel: str) -> None:
         installed = self._desk.panels.get(panel)
         if installed is None:
@@ -207,6 +216,7 @@ class Asks:
         for page in tuple(installed.pages.values()):
             self._calls.close_page(page)
             self._desk.close_page(page.instance)
+            self._offers.close_page(page)
             self._emit(ClosePage(page.instance))
             self._notify(NoticeKind.PAGE_CLOSED, panel)
 

@@ -11,21 +11,24 @@ from deska_sdk.panels.desk import Connection, Offered, Page, Route
 from deska_sdk.panels.effects import (
     Count,
     Deliver,
-    ImageHandle,
     Notice,
     NoticeKind,
     Notify,
     ReadImage,
-    Release,
     Reply,
 )
 from deska_sdk.panels.refusals import refusal_text
 from deska_sdk.panels.requests import Request, Requests
 from deska_sdk.panels.seen import seen
-from deska_sdk.panels.tables import AskState, Cause
+from deska_sdk.panels.tables import AskState, Cause, DeferredCause
 
 if TYPE_CHECKING:
+    from deska_sdk.panels.deferred import Deferrals
     from deska_sdk.panels.events import CallRequested, ImageRead, ListRequested
+
+
+#: What an input may be as JSON text (D-11).
+TEXT_TYPES = frozenset({str, bytes, bytearray, memoryview})
 
 
 @frozen
@@ -39,17 +42,20 @@ class Refusal:
 class Calls:
     """What the agent asks, until the page has heard it."""
 
-    def __init__(self, requests: Requests) -> None:
+    def __init__(self, requests: Requests, deferrals: Deferrals) -> None:
         self._requests = requests
+        self._deferrals = deferrals
         self._desk = requests.desk
-        self._limits = requests.limits
-        self._emit = requests.emit
+        self._tasks = requests.tasks
+        self._steps = requests.steps
+        self._limits = requests.steps.limits
+        self._emit = requests.steps.emit
 
     # --- the agent asks
 
     def list(self, event: ListRequested) -> None:
         """Answer what is connected to the task (L-1)."""
-        if self._requests.turn_over(event.task, event.turn):
+        if self._tasks.turn_over(event.task, event.turn):
             text = refusal_text(AgentCode.STOPPED, self._limits)
             self._emit(Reply(event.request, text, code=AgentCode.STOPPED))
         else:
@@ -63,13 +69,17 @@ class Calls:
             return
         self._requests.add(made)
         if made.checked.images:
-            self._requests.deadlines.set(made, now + self._limits.preparing_seconds)
+            self._steps.deadlines.set(
+                made,
+                now + self._limits.preparing_seconds,
+                lambda _: self._requests.move(made, Cause.DEADLINE),
+            )
             self._read_next(made)
         else:
             self._deliver(made, made.page, now)
 
     def _check(self, event: CallRequested) -> Request | Refusal:
-        if self._requests.turn_over(event.task, event.turn):
+        if self._tasks.turn_over(event.task, event.turn):
             return Refusal(AgentCode.STOPPED)
         route = self._desk.route(event.task, event.panel, event.action)
         if isinstance(route, AgentCode):
@@ -83,13 +93,14 @@ class Calls:
             return Refusal(AgentCode.PANEL_BUSY)
         payload = event.payload
         try:
-            if isinstance(payload, (str, bytes, bytearray, memoryview)):
+            # D-8: a subclass of text is no text, and is refused as any value of a wrong type.
+            if type(payload) in TEXT_TYPES:
                 checked = offered.input.examine_json(cast("str | bytes", payload))
             else:
                 checked = offered.input.examine(payload)
         except InvalidValue as invalid:
             return Refusal(AgentCode.INVALID_INPUT, invalid)
-        if offered.output is not None and not self._desk.tasks[event.task].attached.can_switch:
+        if offered.output is not None and self._tasks.must_defer(event.task) is None:
             return Refusal(AgentCode.PAUSE_FAILED)
         if len(checked.images) > limits.images:
             return Refusal(AgentCode.TOO_MANY_IMAGES)
@@ -118,29 +129,26 @@ class Calls:
 
     def _read_next(self, request: Request) -> None:
         container, key = request.checked.images[len(request.images)]
-        op = self._requests.start(request)
-        self._emit(ReadImage(op, request.connection.task, container[key]))
+        request.op = self._steps.start(lambda event, now: self._image_read(request, event, now))
+        self._emit(ReadImage(request.op, request.connection.task, container[key]))
 
-    def image_read(self, event: ImageRead, now: float) -> None:
+    def _image_read(self, request: Request, event: ImageRead, now: float) -> None:
         """An image of a call was read, or could not be (I-1, I-2)."""
         image = event.image
-        request = self._requests.completed(event.op)
-        if request is None:
-            if isinstance(image, ImageHandle):
-                self._emit(Release((image,)))
-        elif isinstance(image, AgentCode):
+        request.op = None
+        if isinstance(image, AgentCode):
             self._requests.move(request, Cause.REFUSED, image)
+            return
+        request.images.append(image)
+        request.image_bytes += image.size
+        panel = request.connection.panel
+        panel.image_bytes += image.size
+        if panel.image_bytes > self._limits.image_bytes_per_panel:
+            self._requests.move(request, Cause.REFUSED, AgentCode.PANEL_BUSY)
+        elif len(request.images) < len(request.checked.images):
+            self._read_next(request)
         else:
-            request.images.append(image)
-            request.image_bytes += image.size
-            panel = request.connection.panel
-            panel.image_bytes += image.size
-            if panel.image_bytes > self._limits.image_bytes_per_panel:
-                self._requests.move(request, Cause.REFUSED, AgentCode.PANEL_BUSY)
-            elif len(request.images) < len(request.checked.images):
-                self._read_next(request)
-            else:
-                self._redeliver(request, now)
+            self._redeliver(request, now)
 
     def _redeliver(self, request: Request, now: float) -> None:
         # A-1: reading images took time, so the first five are asked again.
@@ -174,7 +182,11 @@ class Calls:
         self._requests.move(request, Cause.IMAGES_READ)
         request.page, request.ask = page, AskState.DELIVERED
         page.asks[request.call_id] = request
-        self._requests.deadlines.set(request, now + self._limits.waiting_seconds)
+        self._steps.deadlines.set(
+            request,
+            now + self._limits.waiting_seconds,
+            lambda _: self._requests.move(request, Cause.DEADLINE),
+        )
         name = request.offered.action.name
         self._emit(
             Deliver(
@@ -186,6 +198,9 @@ class Calls:
             )
         )
         self._emit(Notify(Notice(NoticeKind.CALL_STARTED, request.panel_id, connection.task, name)))
+        if request.offered.output is not None and self._tasks.must_defer(connection.task):
+            self._requests.move(request, Cause.DEFERRED)
+            self._deferrals.take_over(request, page, now)
 
     # --- what ends calls from outside
 
@@ -209,8 +224,11 @@ class Calls:
 
     def close_page(self, page: Page) -> None:
         """End what waits for the page (A-7)."""
-        for request in tuple(page.asks.values()):
-            self._requests.move(request, Cause.PAGE_CLOSED)
+        for asked in tuple(page.asks.values()):
+            if isinstance(asked, Request):
+                self._requests.move(asked, Cause.PAGE_CLOSED)
+            else:
+                self._deferrals.move(asked, DeferredCause.PAGE_CLOSED)
 
 
 def _same(before: Offered, after: Offered) -> bool:

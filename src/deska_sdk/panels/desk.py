@@ -14,7 +14,6 @@ from attrs import define, field
 from deska_sdk.errors import AgentCode, PersonCode
 from deska_sdk.panels.catalog import catalogue
 from deska_sdk.panels.consent import fingerprint
-from deska_sdk.panels.events import PageKind, TaskAttached, TaskKind
 from deska_sdk.panels.ledger import Ledger
 from deska_sdk.panels.manifest import Action, Manifest, load_stored
 from deska_sdk.records import (
@@ -24,19 +23,28 @@ from deska_sdk.records import (
     DisconnectionRecord,
     InstallRecord,
     LedgerRecord,
+    PauseRecord,
     Record,
     SwitchRecord,
     UninstallRecord,
 )
 from deska_sdk.revisions import RevisionCounter
 from deska_sdk.schema import Checker, compile_schema
+from deska_sdk.tasks.events import TaskKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from deska_sdk.limits import Limits
+    from deska_sdk.panels.deferred import Deferred
+    from deska_sdk.panels.events import PageKind
     from deska_sdk.panels.requests import Request
     from deska_sdk.schema import Kind as CheckerKind
+    from deska_sdk.tasks.events import TaskAttached
+    from deska_sdk.tasks.tasks import Tasks
+
+    #: Whoever waits for a page's answer.
+    Asked = Request | Deferred
 
 
 @define(eq=False)
@@ -48,7 +56,7 @@ class Page:
     kind: PageKind
     told: int | None = None
     #: The asks it has not answered, by call id: a page answers only its own (A-2).
-    asks: dict[str, Request] = field(factory=dict[str, "Request"])
+    asks: dict[str, Asked] = field(factory=dict[str, "Asked"])
 
 
 @define(eq=False)
@@ -86,21 +94,6 @@ class Connection:
 
 
 @define(eq=False)
-class Task:
-    """A task that is here."""
-
-    attached: TaskAttached
-    turn: str | None = None
-    #: Why it may have no connection, if so. A connection from before it became such a task stays
-    #: and is not used.
-    refused: PersonCode | None = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        unsupervised = None if self.attached.supervised else PersonCode.UNSUPERVISED_TASK
-        self.refused = _REFUSED_KINDS.get(self.attached.kind, unsupervised)
-
-
-@define(eq=False)
 class Route:
     """Where a call goes: the answer to A-1's first five questions."""
 
@@ -112,12 +105,12 @@ class Route:
 class Desk:
     """Everything the router knows but the calls."""
 
-    def __init__(self, limits: Limits, checker: CheckerKind) -> None:
+    def __init__(self, tasks: Tasks, limits: Limits, checker: CheckerKind) -> None:
         self.limits = limits
+        self._tasks = tasks
         self.on = True
         self.ledger = Ledger()
         self.panels: dict[str, Panel] = {}
-        self.tasks: dict[str, Task] = {}
         self.pages: dict[str, Page] = {}
         self._checker: CheckerKind = checker
         self._consents: dict[str, str] = {}
@@ -154,6 +147,8 @@ class Desk:
                     self._reserve(task, panel, high)
                 case SwitchRecord(on=on):
                     self.on = on
+                case PauseRecord():
+                    self._tasks.apply(record)
 
     def _install(self, record: InstallRecord) -> None:
         manifest = load_stored(record.manifest, limits=self.limits)
@@ -203,7 +198,10 @@ class Desk:
 
     def _counter(self, high: int) -> RevisionCounter:
         # R-2: what was reserved before may have been given, so none of it is given again.
-        return RevisionCounter(given=high, reserved=high, kept=self.limits.revisions_kept)
+        limits = self.limits
+        return RevisionCounter(
+            given=high, reserved=high, kept=limits.revisions_kept, longest=limits.revision
+        )
 
     def _reserve(self, task: str, panel: str, high: int) -> None:
         counter = self._counters.get((task, panel))
@@ -232,8 +230,8 @@ class Desk:
 
     def takes_part(self, task: str) -> bool:
         """Whether the task is here, and one that may have connections at all (C-3)."""
-        here = self.tasks.get(task)
-        return here is not None and here.refused is None
+        here = self._tasks.get(task)
+        return here is not None and _refused(here.attached) is None
 
     def agreed(self, panel: Panel) -> bool:
         """Whether the person agreed to what the panel's sheet says now (C-2)."""
@@ -286,13 +284,14 @@ class Desk:
 
     def may_connect(self, task: str, panel: str) -> PersonCode | None:
         """Why this task and panel cannot be connected, if so (C-3)."""
-        installed, here = self.panels.get(panel), self.tasks.get(task)
+        installed, here = self.panels.get(panel), self._tasks.get(task)
         if installed is None:
             return PersonCode.UNKNOWN_PANEL
         if here is None:
             return PersonCode.UNKNOWN_TASK
-        if here.refused is not None:
-            return here.refused
+        refused = _refused(here.attached)
+        if refused is not None:
+            return refused
         if not installed.actions:
             return PersonCode.NO_ACTIONS
         return None
@@ -324,6 +323,15 @@ class Desk:
         if page.kind != "desk" or not self.on or not self.agreed(page.panel):
             return 0
         return sum(map(self.takes_part, page.panel.connections))
+
+
+def _refused(attached: TaskAttached) -> PersonCode | None:
+    """Why the task may have no connection, if so (C-3).
+
+    A connection from before it became such a task stays and is not used.
+    """
+    unsupervised = None if attached.supervised else PersonCode.UNSUPERVISED_TASK
+    return _REFUSED_KINDS.get(attached.kind, unsupervised)
 
 
 _REFUSED_KINDS = {

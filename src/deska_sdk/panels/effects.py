@@ -11,20 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
+from deska_sdk.steps import CancelOp, Done, Persist, Release
+from deska_sdk.tasks.effects import TaskEffect
+
 if TYPE_CHECKING:
-    from deska_sdk.errors import AgentCode, PageCode, PersonCode
+    from deska_sdk.errors import AgentCode, PageCode
+    from deska_sdk.handles import ImageHandle
     from deska_sdk.panels.consent import Sheet
-    from deska_sdk.records import Record
     from deska_sdk.schema import Slot
-
-
-@frozen
-class ImageHandle:
-    """An image whose bytes the host keeps. ``size`` is in bytes."""
-
-    id: str
-    media_type: str
-    size: int
 
 
 # --- work that the host starts
@@ -49,34 +43,12 @@ class EncodeImage:
 
 
 @frozen
-class SwitchMode:
-    """*Starts.* Put the task into Supervised before content enters the turn (S-1)."""
+class FindFiles:
+    """*Starts.* Look whether the panel keeps all of these ids (O-1)."""
 
     op: int
-    task: str
-    turn: str
-
-
-@frozen
-class Persist:
-    """*Starts.* Write all these records in one transaction."""
-
-    op: int
-    records: tuple[Record, ...]
-
-
-@frozen
-class CancelOp:
-    """Nobody waits for this op any more. Its completion, if it comes, is stale."""
-
-    op: int
-
-
-@frozen
-class Release:
-    """These images are not used by anything any more."""
-
-    images: tuple[ImageHandle, ...]
+    panel: str
+    file_ids: tuple[str, ...] = field(repr=False)
 
 
 # --- to the page
@@ -104,6 +76,26 @@ class SettleRespond:
     instance: str
     respond_id: int
     code: PageCode | None
+
+
+@frozen
+class SettleOffer:
+    """The page's ``offer`` resolves to true, or fails with ``code`` (O-1)."""
+
+    instance: str
+    offer_id: int
+    code: PageCode | None
+
+
+@frozen
+class OfferButton:
+    """Light the host's *Send to task* button for the panel, or put it out (O-2).
+
+    ``version`` names what pressing sends now; ``None`` is off. The page is never told.
+    """
+
+    panel: str
+    version: int | None
 
 
 @frozen
@@ -140,18 +132,11 @@ class Reply:
     text: str = field(repr=False)
     images: tuple[ImageHandle, ...] = ()
     code: AgentCode | None = None
+    #: The panel whose content the text is; empty where it is the host's own (S-5).
+    panel: str = ""
 
 
 # --- to the person, and to the program for them
-
-
-@frozen
-class Done:
-    """An ask ended: ``code`` is why it was refused, ``failed`` that the store failed."""
-
-    ask: str
-    code: PersonCode | None = None
-    failed: bool = False
 
 
 @frozen
@@ -172,6 +157,8 @@ class Count:
     panel: str
     action: str
     code: AgentCode | None
+    #: False for what became of a deferred read, which was counted when it was called.
+    called: bool = True
 
 
 class NoticeKind(StrEnum):
@@ -187,6 +174,13 @@ class NoticeKind(StrEnum):
     PAGE_CLOSED = "page_closed"
     CALL_STARTED = "call_started"
     CALL_ENDED = "call_ended"
+    #: A row stands in the task; the person's side shows it.
+    ROW_SHOWN = "row_shown"
+    #: An approval, or the confirmation of what the assistant asked, waits for the person.
+    APPROVAL_ASKED = "approval_asked"
+    CONFIRMATION_ASKED = "confirmation_asked"
+    #: The panel's *Send to task* button went on, off, or shows something else.
+    OFFER_CHANGED = "offer_changed"
 
 
 @frozen
@@ -209,14 +203,17 @@ class Notify:
 
 
 Effect = (
-    ReadImage
+    TaskEffect
+    | ReadImage
     | EncodeImage
-    | SwitchMode
+    | FindFiles
     | Persist
     | CancelOp
     | Release
     | Deliver
     | SettleRespond
+    | SettleOffer
+    | OfferButton
     | Init
     | Connected
     | ClosePage

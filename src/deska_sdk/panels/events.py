@@ -2,66 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
 from attrs import field, frozen
 
+from deska_sdk.steps import Committed
+from deska_sdk.tasks.events import TaskEvent
+
 if TYPE_CHECKING:
     from deska_sdk.errors import AgentCode
-    from deska_sdk.panels.effects import ImageHandle
+    from deska_sdk.handles import ImageHandle
     from deska_sdk.panels.manifest import Manifest
 
-
-class TaskKind(StrEnum):
-    """What runs a task. Only local tasks connect (C-3)."""
-
-    LOCAL = "local"
-    ASSISTANT = "assistant"
-    TERMINAL = "terminal"
-    REMOTE = "remote"
-
-
 PageKind = Literal["desk", "extras"]
-
-# --- tasks and turns
-
-
-@frozen
-class TaskAttached:
-    """A task is here. ``supervised``: the host sees what its agent does (C-3).
-
-    ``can_switch``: the host can put it into Supervised in the middle of a turn (S-1).
-    """
-
-    task: str
-    kind: TaskKind = TaskKind.LOCAL
-    supervised: bool = True
-    can_switch: bool = True
-
-
-@frozen
-class TaskDetached:
-    """A task left. Its connections stay for when it is attached again."""
-
-    task: str
-
-
-@frozen
-class TurnStarted:
-    """A turn of the task began."""
-
-    task: str
-    turn: str
-
-
-@frozen
-class TurnEnded:
-    """The turn is over: its open calls end with ``stopped``."""
-
-    task: str
-    turn: str
-
 
 # --- the agent
 
@@ -135,6 +88,19 @@ class Responded:
     payload: object = field(repr=False)
 
 
+@frozen
+class Offered:
+    """The page offers content to a task, or withdraws what it offered (O-1).
+
+    ``offer_id`` names the page's waiting promise.
+    """
+
+    instance: str
+    offer_id: int
+    text: object = field(default=None, repr=False)
+    files: object = field(default=None, repr=False)
+
+
 # --- the person, and the program for them. Each is told its end under ``ask``.
 
 
@@ -182,6 +148,21 @@ class SwitchAsked:
     on: bool
 
 
+@frozen
+class SendPressed:
+    """The person pressed *Send to task* (O-2, O-3).
+
+    ``version`` is that of the button; ``task`` is needed where several are connected; ``message``
+    is a fresh id.
+    """
+
+    ask: str
+    panel: str
+    version: int
+    message: str
+    task: str | None = None
+
+
 # --- completions: the host did what an effect asked for
 
 
@@ -202,19 +183,11 @@ class ImageEncoded:
 
 
 @frozen
-class ModeSwitched:
-    """``SwitchMode`` ended."""
+class FilesFound:
+    """``FindFiles`` ended; ``ok`` is true where the panel keeps them all."""
 
     op: int
     ok: bool
-
-
-@frozen
-class Committed:
-    """``Persist`` ended. ``ok`` is false where the store failed and nothing was written."""
-
-    op: int
-    ok: bool = True
 
 
 @frozen
@@ -223,10 +196,7 @@ class Tick:
 
 
 Event = (
-    TaskAttached
-    | TaskDetached
-    | TurnStarted
-    | TurnEnded
+    TaskEvent
     | ListRequested
     | CallRequested
     | CallCancelled
@@ -234,6 +204,8 @@ Event = (
     | PageReady
     | PageClosed
     | Responded
+    | Offered
+    | SendPressed
     | InstallAsked
     | UninstallAsked
     | ConnectAsked
@@ -241,7 +213,7 @@ Event = (
     | SwitchAsked
     | ImageRead
     | ImageEncoded
-    | ModeSwitched
+    | FilesFound
     | Committed
     | Tick
 )

@@ -42,6 +42,7 @@ def _tell(*keys: str) -> MessageKind:
 PORT: dict[str, MessageKind] = {
     "ready": MessageKind(Direction.TO_HOST, frozenset()),
     "agent.respond": _ask("callId", "answer"),
+    "agent.offer": _ask("text", "files"),
     "storage.get": _ask("key"),
     "storage.set": _ask("key", "value"),
     "files.put": _ask("blob"),

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from deska_sdk.panels.deadlines import Deadlines
-from deska_sdk.panels.effects import (
-    CancelOp,
-    Count,
-    Effect,
-    ImageHandle,
-    Notice,
-    NoticeKind,
-    Notify,
-    Release,
-    Reply,
-)
+from deska_sdk.errors import AgentCode
+from deska_sdk.panels.effects import Count, Notice, NoticeKind, Notify, Reply
 from deska_sdk.panels.refusals import refusal_text
 from deska_sdk.panels.tables import (
     ASK,
@@ -31,15 +21,16 @@ from deska_sdk.panels.tables import (
     Cause,
     RequestState,
 )
+from deska_sdk.steps import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from deska_sdk.errors import AgentCode
-    from deska_sdk.limits import Limits
+    from deska_sdk.handles import ImageHandle
     from deska_sdk.panels.answers import ReadAnswer, WriteAnswer
     from deska_sdk.panels.desk import Connection, Desk, Offered, Page
+    from deska_sdk.panels.encoding import Encoder, Encoding
     from deska_sdk.schema import Checked
+    from deska_sdk.steps import Steps
+    from deska_sdk.tasks.tasks import Tasks
 
 
 @define(eq=False, repr=False)
@@ -58,14 +49,14 @@ class Request:
     #: The effect it waits for, and the deadline's sequence number.
     op: int | None = None
     timer: int | None = None
-    #: Images that are this request's to release: those read, then those encoded.
-    images: list[ImageHandle] = field(factory=list[ImageHandle])
+    #: Images that were read and are this request's to release, until the page has them.
+    images: list[ImageHandle] = field(factory=list["ImageHandle"])
     image_bytes: int = 0
     write: WriteAnswer | None = None
     read: ReadAnswer | None = None
-    #: The id of each encoded image and its ``image:N``.
-    numbers: dict[str, str] = field(factory=dict[str, str])
-    tried: int = 0
+    encoding: Encoding | None = None
+    #: Its content, on the way into the turn.
+    entering: Entering | None = None
     text: str = ""
 
     @property
@@ -73,17 +64,35 @@ class Request:
         return self.connection.panel.manifest.id
 
 
-class Requests:
-    """The open requests, their deadlines, and the effects they wait for."""
+@define(eq=False)
+class Entering:
+    """A read's content on its way into its turn (S-1)."""
 
-    def __init__(self, desk: Desk, limits: Limits, emit: Callable[[Effect], None]) -> None:
+    requests: Requests
+    request: Request
+
+    @property
+    def panel_name(self) -> str:
+        return self.request.connection.panel.manifest.folded_name
+
+    def granted(self, now: float) -> None:  # noqa: ARG002 - as every content
+        request = self.request
+        over = self.requests.tasks.turn_over(request.connection.task, request.turn)
+        self.requests.move(request, Cause.STOPPED if over else Cause.SWITCHED)
+
+    def refused(self, now: float) -> None:  # noqa: ARG002
+        self.requests.move(self.request, Cause.SWITCH_FAILED)
+
+
+class Requests:
+    """The open requests."""
+
+    def __init__(self, desk: Desk, tasks: Tasks, steps: Steps, encoder: Encoder) -> None:
         self.desk = desk
-        self.limits = limits
-        self.emit = emit
-        self.deadlines = Deadlines()
+        self.tasks = tasks
+        self.steps = steps
+        self.encoder = encoder
         self._open: dict[str, Request] = {}
-        self._ops: dict[int, Request] = {}
-        self._next_op = 0
 
     def __len__(self) -> int:
         return len(self._open)
@@ -102,40 +111,14 @@ class Requests:
         self._open[request.id] = request.connection.open[request.id] = request
         request.connection.panel.open_calls += 1
 
-    def new_op(self) -> int:
-        """A number for an effect that the host starts; never given twice."""
-        self._next_op += 1
-        return self._next_op
-
-    def start(self, request: Request) -> int:
-        """A number for the effect that ``request`` now waits for."""
-        op = request.op = self.new_op()
-        self._ops[op] = request
-        return op
-
-    def completed(self, op: int) -> Request | None:
-        """The request that waited for ``op``; ``None`` where the completion is stale."""
-        request = self._ops.pop(op, None)
-        if request is not None:
-            request.op = None
-        return request
-
-    def turn_over(self, task: str, turn: str) -> bool:
-        """Whether a task that is here is no longer in this turn."""
-        here = self.desk.tasks.get(task)
-        return here is not None and here.turn != turn
-
     def move(self, request: Request, cause: Cause, code: AgentCode | None = None) -> None:
+        """Move a request; a cause that its state has no entry for changes nothing (A-6)."""
         before = request.state
         move = REQUEST.get((before, cause))
         if move is None:
             return
-        self.deadlines.clear(request)
-        if request.op is not None:
-            self.emit(CancelOp(request.op))
-            del self._ops[request.op]
-            request.op = None
-        if before is RequestState.WAITING:
+        self._stop_waiting(request)
+        if before is RequestState.WAITING and cause is not Cause.DEFERRED:
             assert request.page is not None, "a waiting request has a page"
             assert request.ask is not None, "a waiting request has an ask"
             request.ask = ASK[request.ask, ASK_CAUSE[cause]]
@@ -144,29 +127,45 @@ class Requests:
         if move.to is RequestState.ENDED:
             self._end(request, code or move.code, before)
 
+    def _stop_waiting(self, request: Request) -> None:
+        steps = self.steps
+        steps.deadlines.clear(request)
+        steps.cancel(request.op)
+        request.op = None
+        if request.entering is not None:
+            entering, request.entering = request.entering, None
+            task = self.tasks.get(request.connection.task)
+            if task is not None:
+                task.pause.leave(entering, steps.now)
+
     def _end(self, request: Request, code: AgentCode | None, before: RequestState) -> None:
         connection, action = request.connection, request.offered.action
-        panel = connection.panel
+        panel, limits = connection.panel, self.steps.limits
         del self._open[request.id], connection.open[request.id]
         panel.open_calls -= 1
         panel.image_bytes -= request.image_bytes
         if code is None:
-            reply = Reply(request.id, request.text, tuple(request.images))
+            images = () if request.encoding is None else request.encoding.take()
+            marked = request.panel_id if request.read is not None else ""
+            reply = Reply(request.id, request.text, images, panel=marked)
         else:
             if request.images:
-                self.emit(Release(tuple(request.images)))
+                self.steps.emit(Release(tuple(request.images)))
+            if request.encoding is not None:
+                self.encoder.stop(request.encoding)
             text = refusal_text(
                 code,
-                self.limits,
+                limits,
                 may_have_happened=action.kind == "write"
                 and before is not RequestState.PREPARING
                 and code in MAY_HAVE_HAPPENED_CODES,
             )
             reply = Reply(request.id, text, code=code)
-        self.emit(Count(request.panel_id, action.name, code))
-        self.emit(
-            Notify(
-                Notice(NoticeKind.CALL_ENDED, request.panel_id, connection.task, action.name, code)
-            )
+        # S-7: a deferred read is no refusal; what becomes of it is counted when it is known.
+        counted = None if code is AgentCode.READ_DEFERRED else code
+        name = action.name
+        self.steps.emit(Count(request.panel_id, name, counted))
+        self.steps.emit(
+            Notify(Notice(NoticeKind.CALL_ENDED, request.panel_id, connection.task, name, code))
         )
-        self.emit(reply)
+        self.steps.emit(reply)

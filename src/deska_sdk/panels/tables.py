@@ -23,6 +23,11 @@ class RequestState(StrEnum):
     FINISHING_NUMBER = "finishing: number"
     ENDED = "ended"
 
+    @property
+    def finishing(self) -> bool:
+        """Whether the page has answered and the agent is still to be told."""
+        return self.value.startswith("finishing")
+
 
 class Cause(StrEnum):
     """What moves an agent's request."""
@@ -30,6 +35,7 @@ class Cause(StrEnum):
     IMAGES_READ = "images read"
     REFUSED = "refused"
     DEADLINE = "deadline"
+    DEFERRED = "deferred"
     STOPPED = "stopped"
     TURNED_OFF = "turned off"
     DISCONNECTED = "disconnected"
@@ -71,6 +77,8 @@ REQUEST: dict[tuple[RequestState, Cause], Move] = {
     # The code of a refusal is the refusal's own: the caller gives it.
     (_P, Cause.REFUSED): Move(_END),
     (_P, Cause.DEADLINE): Move(_END, AgentCode.IMAGE_TIMEOUT),
+    # S-7: the agent is told at once; the page's ask goes on as a deferred read.
+    (_W, Cause.DEFERRED): Move(_END, AgentCode.READ_DEFERRED),
     (_W, Cause.DEADLINE): Move(_END, AgentCode.PANEL_TIMEOUT),
     # A-7: only a waiting request ends with its page. One that is being prepared finds out when
     # it is delivered, and after an accepted answer a close changes nothing.
@@ -119,7 +127,7 @@ ASK: dict[tuple[AskState, AskCause], AskState] = {
     (AskState.DELIVERED, AskCause.DROP): AskState.DROPPED,
 }
 
-#: What a move of a waiting request does to its ask.
+#: What a move of a waiting request does to its ask. A deferred read takes the ask over as it is.
 ASK_CAUSE: dict[Cause, AskCause] = {
     Cause.READ_ACCEPTED: AskCause.ACCEPT,
     Cause.WRITE_ACCEPTED: AskCause.ACCEPT,
@@ -129,6 +137,68 @@ ASK_CAUSE: dict[Cause, AskCause] = {
     Cause.STOPPED: AskCause.DROP,
     Cause.TURNED_OFF: AskCause.DROP,
     Cause.DISCONNECTED: AskCause.DROP,
+}
+
+
+class DeferredState(StrEnum):
+    """Where a deferred read stands: a message of the panel's that is still to come (S-7)."""
+
+    ASKED = "asked"
+    ENCODING = "encoding"
+    QUEUED = "queued"
+    IN_ITS_TURN = "in its turn"
+    DROPPED = "dropped"
+
+
+class DeferredCause(StrEnum):
+    """What moves a deferred read."""
+
+    ACCEPTED = "answer accepted"
+    ANSWER_TOO_LARGE = "answer too large"
+    IMAGES_DONE = "images done"
+    TURN_STARTED = "its turn started"
+    DEADLINE = "deadline"
+    PAGE_CLOSED = "page closed"
+    REPLACED = "replaced by a newer read"
+    STOPPED = "task stopped"
+    TURNED_OFF = "turned off"
+    DISCONNECTED = "disconnected"
+    REMOVED = "removed by the person"
+
+
+_A, _E, _Q, _D = (
+    DeferredState.ASKED,
+    DeferredState.ENCODING,
+    DeferredState.QUEUED,
+    DeferredState.DROPPED,
+)
+
+DEFERRED: dict[tuple[DeferredState, DeferredCause], DeferredState] = {
+    (_A, DeferredCause.ACCEPTED): _E,
+    (_A, DeferredCause.ANSWER_TOO_LARGE): _D,
+    (_A, DeferredCause.DEADLINE): _D,
+    (_A, DeferredCause.PAGE_CLOSED): _D,
+    (_E, DeferredCause.IMAGES_DONE): _Q,
+    (_E, DeferredCause.ANSWER_TOO_LARGE): _D,
+    (_Q, DeferredCause.TURN_STARTED): DeferredState.IN_ITS_TURN,
+    (_Q, DeferredCause.REMOVED): _D,
+    **{
+        (state, cause): _D
+        for state in (_A, _E, _Q)
+        for cause in (
+            DeferredCause.REPLACED,
+            DeferredCause.STOPPED,
+            DeferredCause.TURNED_OFF,
+            DeferredCause.DISCONNECTED,
+        )
+    },
+}
+
+#: What is counted when a deferred read is dropped; what the person or the task did is not (S-7).
+DEFERRED_COUNTS = {
+    DeferredCause.DEADLINE: AgentCode.PANEL_TIMEOUT,
+    DeferredCause.PAGE_CLOSED: AgentCode.PANEL_CLOSED,
+    DeferredCause.ANSWER_TOO_LARGE: AgentCode.ANSWER_TOO_LARGE,
 }
 
 #: A-9: where a write had been handed to the page, these say that it may have happened.

@@ -1,0 +1,47 @@
+"""What an embedder is told about, without a word of an agent or a page (B-2)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deska_sdk.router import Notice, Notify
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deska_host.engine import Engine
+
+
+class Notices:
+    """Brings notices to who listens."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Notice], None]] = []
+
+    def connect(self, engine: Engine) -> None:
+        """Take the engine's notices from now on."""
+        engine.perform(Notify, lambda effect: self.publish(effect.notice))
+
+    def subscribe(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
+        """Call ``listener`` with every notice; the returned function ends that."""
+        self._listeners.append(listener)
+
+        def unsubscribe() -> None:
+            if listener in self._listeners:
+                self._listeners.remove(listener)
+
+        return unsubscribe
+
+    def publish(self, notice: Notice) -> None:
+        """Tell everyone.
+
+        :raises Exception: what a listener raised, the first; all others were told.
+        """
+        failed: Exception | None = None
+        for listener in tuple(self._listeners):
+            try:
+                listener(notice)
+            except Exception as error:  # noqa: BLE001 - raised below, when all were told
+                failed = failed or error
+        if failed is not None:
+            raise failed
