@@ -23,9 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deska_sdk.handles import (
-    ImageHandle,
-)
+from deska_sdk.handles import ImageHandle
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 from deska_sdk.panels.asks import Asks
 from deska_sdk.panels.calls import Calls
@@ -76,14 +74,7 @@ from deska_sdk.panels.finishing import Finishing
 from deska_sdk.panels.offers import Offers
 from deska_sdk.panels.requests import Requests
 from deska_sdk.panels.tables import DeferredCause
-from deska_sdk.steps import (
-    CancelOp,
-    Committed,
-    Done,
-    Persist,
-    Release,
-    Steps,
-)
+from deska_sdk.steps import CancelOp, Committed, Done, Persist, Release, Steps
 from deska_sdk.tasks.effects import (
     AskApproval,
     ConfirmNeeded,
@@ -119,15 +110,9 @@ from deska_sdk.tasks.events import (
     TurnStarted,
     Who,
 )
-from deska_sdk.tasks.modes import (
-    DEFAULT_MODES,
-    Mode,
-    Modes,
-)
-from deska_sdk.tasks.queue import (
-    Message,
-    Sender,
-)
+from deska_sdk.tasks.modes import DEFAULT_MODES, Mode, Modes
+from deska_sdk.tasks.queue import Message, Sender
+from deska_sdk.tasks.supervision import Supervision
 from deska_sdk.tasks.tasks import Tasks
 
 if TYPE_CHECKING:
@@ -244,6 +229,7 @@ class Router:
             message_started=self._message_started,
             message_gone=self._message_gone,
         )
+        supervision = self._supervision = Supervision(tasks, steps)
         desk = self._desk = Desk(tasks, limits, checker)
         desk.restore(records)
         encoder = Encoder(steps)
@@ -268,12 +254,12 @@ class Router:
             TaskStopped: lambda event, _: self._stop(event.task),
             TurnStarted: tasks.start_turn,
             TurnEnded: lambda event, now: tasks.end_turn(event.task, event.turn, event.how, now),
-            ModeAsked: tasks.ask_mode,
-            KeepAsking: tasks.keep_asking,
-            Confirmed: tasks.confirmed,
-            ApprovalRequested: lambda event, _: tasks.request_approval(event),
-            Approved: lambda event, _: tasks.approve(event),
-            ToolRequested: lambda event, _: tasks.request_tool(event),
+            ModeAsked: supervision.ask_mode,
+            KeepAsking: supervision.keep_asking,
+            Confirmed: supervision.confirmed,
+            ApprovalRequested: lambda event, _: supervision.request_approval(event),
+            Approved: lambda event, _: supervision.approve(event),
+            ToolRequested: lambda event, _: supervision.request_tool(event),
             MessageQueued: tasks.queue,
             MessageSteered: lambda event, _: tasks.steer(event),
             MessageEdited: lambda event, _: tasks.edit(event),
@@ -310,13 +296,14 @@ class Router:
 
     @property
     def pending(self) -> int:
-        """How many calls, asks, deferred reads and approvals have not ended (A-8)."""
+        """How many calls, asks, deferred reads, approvals and confirmations are open (A-8)."""
         return (
             len(self._requests)
             + len(self._asks)
             + len(self._deferrals)
             + len(self._offers)
             + self._tasks.pending
+            + len(self._supervision)
         )
 
     @property
@@ -391,6 +378,7 @@ class Router:
         if task not in self._tasks:
             return
         self._tasks.detach(task, now)
+        self._supervision.left(task)
         self._stop(task)
         self._offers.drop_task(task)
         self._tell(task)

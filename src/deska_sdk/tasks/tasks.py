@@ -1,4 +1,4 @@
-"""The tasks that are here: their turns, what may start the next one, and who may change what."""
+"""The tasks that are here: their turns, their queues, and what may start the next turn."""
 
 from __future__ import annotations
 
@@ -6,27 +6,13 @@ from typing import TYPE_CHECKING
 
 from attrs import define, evolve, field
 
-from deska_sdk.errors import AgentCode, PersonCode
+from deska_sdk.errors import PersonCode
 from deska_sdk.steps import Done
 from deska_sdk.tasks import rows
 from deska_sdk.tasks.approvals import Approvals
-from deska_sdk.tasks.effects import (
-    AskApproval,
-    ConfirmNeeded,
-    Decided,
-    RowKind,
-    ShowRow,
-    StartTurn,
-    Steer,
-    ToolAnswered,
-)
-from deska_sdk.tasks.events import (
-    Answer,
-    HostTool,
-    TurnEnd,
-    Who,
-)
-from deska_sdk.tasks.pause import Outcome, Pause
+from deska_sdk.tasks.effects import Decided, RowKind, ShowRow, StartTurn, Steer
+from deska_sdk.tasks.events import TurnEnd
+from deska_sdk.tasks.pause import Pause
 from deska_sdk.tasks.queue import Message, Queue, Sender
 
 if TYPE_CHECKING:
@@ -35,17 +21,11 @@ if TYPE_CHECKING:
     from deska_sdk.records import PauseRecord
     from deska_sdk.steps import Steps
     from deska_sdk.tasks.events import (
-        ApprovalRequested,
-        Approved,
-        Confirmed,
-        KeepAsking,
         MessageEdited,
         MessageQueued,
         MessageRemoved,
         MessageSteered,
-        ModeAsked,
         TaskAttached,
-        ToolRequested,
         TurnStarted,
     )
 
@@ -118,8 +98,6 @@ class Tasks:
         self._paused: set[str] = set()
         #: The tasks of which a waiting message went away in this step.
         self._look_again: set[str] = set()
-        #: What the assistant asked for and the person has to confirm: its task, and what to do.
-        self._to_confirm: dict[str, tuple[str, Callable[[float], None]]] = {}
 
     def __contains__(self, task: object) -> bool:
         return task in self._tasks
@@ -130,8 +108,13 @@ class Tasks:
 
     @property
     def pending(self) -> int:
-        """How many things wait for the host or the person; queued messages do not count."""
-        return len(self._to_confirm) + sum(len(task.approvals) for task in self._tasks.values())
+        """How many approvals wait for the person; queued messages do not count."""
+        return sum(len(task.approvals) for task in self._tasks.values())
+
+    def with_request(self, request: str) -> Task | None:
+        """The task of which this request for an approval is open."""
+        every = self._tasks.values()
+        return next((task for task in every if task.approvals.is_open(request)), None)
 
     def apply(self, record: PauseRecord) -> None:
         """Take over a durable record."""
@@ -166,9 +149,6 @@ class Tasks:
         if task.turn is not None:
             self.end_turn(name, task.turn, TurnEnd.STOPPED, now)
         del self._tasks[name]
-        for ask in [ask for ask, (of, _) in self._to_confirm.items() if of == name]:
-            del self._to_confirm[ask]
-            self.steps.emit(Done(ask, PersonCode.UNKNOWN_TASK))
         gone = task.queue.clear()
         if task.starting is not None:
             gone = (*gone, task.starting)
@@ -343,112 +323,6 @@ class Tasks:
             self._message_gone(message)
         refused = PersonCode.UNKNOWN_TASK if task is None else PersonCode.UNKNOWN_MESSAGE
         self.steps.emit(Done(event.ask, None if message is not None else refused))
-
-    # --- modes
-
-    def ask_mode(self, event: ModeAsked, now: float) -> None:
-        """Change a task's mode, for the person or for the assistant (S-5)."""
-        task = self._tasks.get(event.task)
-        if task is None:
-            self.steps.emit(Done(event.ask, PersonCode.UNKNOWN_TASK))
-            return
-        modes = task.attached.modes
-        if event.mode not in modes:
-            self.steps.emit(Done(event.ask, PersonCode.UNKNOWN_MODE))
-        elif event.by is Who.PERSON or not task.pause.stands:
-            self._choose(task, event.ask, event.mode, now)
-        elif modes.looser(event.mode, modes.supervised):
-
-            def choose(later: float) -> None:
-                self._choose(task, event.ask, event.mode, later)
-
-            self._confirm(event.ask, event.task, choose)
-        else:
-            # The assistant never ends a pause, and the task is in this mode as it is.
-            self.steps.emit(Done(event.ask))
-
-    def keep_asking(self, event: KeepAsking, now: float) -> None:
-        """The person pressed *Keep asking*: their own change to Supervised (S-2)."""
-        task = self._tasks.get(event.task)
-        if task is None:
-            self.steps.emit(Done(event.ask, PersonCode.UNKNOWN_TASK))
-        else:
-            self._choose(task, event.ask, task.attached.modes.supervised, now)
-
-    def _choose(self, task: Task, ask: str, mode: str, now: float) -> None:
-        def told(outcome: Outcome) -> None:
-            task.held_back = False
-            refused = None if outcome is Outcome.DONE else PersonCode.SWITCH_FAILED
-            self.steps.emit(Done(ask, refused))
-
-        task.pause.choose(mode, told, now)
-
-    # --- approvals and the host's tools
-
-    def request_approval(self, event: ApprovalRequested) -> None:
-        """The agent asks whether it may do something (S-4)."""
-        task = self._tasks.get(event.task)
-        if task is None or task.turn != event.turn:
-            self.steps.emit(Decided(event.request, allowed=False))
-        elif task.approvals.request(event.request, event.turn, event.key, paused=task.pause.stands):
-            self.steps.emit(Decided(event.request, allowed=True))
-        else:
-            self.steps.emit(AskApproval(event.request, event.task, event.key))
-
-    def approve(self, event: Approved) -> None:
-        """Someone answered a request for an approval (S-4, S-5)."""
-        name = next(
-            (name for name, task in self._tasks.items() if task.approvals.is_open(event.request)),
-            None,
-        )
-        if name is None:
-            self.steps.emit(Done(event.ask, PersonCode.UNKNOWN_REQUEST))
-            return
-        task = self._tasks[name]
-        if event.by is Who.ASSISTANT and task.pause.stands and event.answer is not Answer.DENY:
-            self._confirm(event.ask, name, lambda _: self._answer(task, event))
-        else:
-            self._answer(task, event)
-
-    def _answer(self, task: Task, event: Approved) -> None:
-        if not task.approvals.is_open(event.request):
-            self.steps.emit(Done(event.ask, PersonCode.UNKNOWN_REQUEST))
-            return
-        allowed = task.approvals.answer(event.request, event.answer, paused=task.pause.stands)
-        self.steps.emit(Decided(event.request, allowed))
-        self.steps.emit(Done(event.ask))
-
-    def request_tool(self, event: ToolRequested) -> None:
-        """The agent wants a tool that a pause holds back (S-4)."""
-        task = self._tasks.get(event.task)
-        code: AgentCode | None = None
-        if task is None or task.turn != event.turn:
-            code = AgentCode.STOPPED
-        elif task.pause.stands:
-            code = _PAUSED_TOOLS[event.tool]
-        self.steps.emit(ToolAnswered(event.request, code))
-
-    # --- the person's word for what the assistant asked
-
-    def _confirm(self, ask: str, task: str, do: Callable[[float], None]) -> None:
-        self._to_confirm[ask] = (task, do)
-        self.steps.emit(ConfirmNeeded(ask, task))
-
-    def confirmed(self, event: Confirmed, now: float) -> None:
-        """The person answered for the assistant; a stale answer changes nothing."""
-        waiting = self._to_confirm.pop(event.ask, None)
-        if waiting is None:
-            return
-        if event.yes:
-            waiting[1](now)
-        else:
-            self.steps.emit(Done(event.ask, PersonCode.NOT_CONFIRMED))
-
-
-_PAUSED_TOOLS = {
-    HostTool.PREVIEW: AgentCode.PREVIEW_PAUSED,
-    HostTool.SUBAGENT: AgentCode.SUBAGENT_PAUSED,
-}
 
 
 def _silent(attached: TaskAttached) -> TaskAttached:
