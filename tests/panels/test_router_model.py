@@ -1,6 +1,6 @@
 """The router against a model of it: anything in any order, with restarts, kills and late work.
 
-By hand with more examples: ``python -m tests.byhand.router_model --examples 5000``.
+By hand with more examples: ``python -m tests.byhand.models router --examples 5000``.
 """
 
 from __future__ import annotations

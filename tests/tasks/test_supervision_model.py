@@ -1,6 +1,6 @@
 """Supervision against a watcher that knows what really happened: anything, in any order.
 
-By hand with more examples: ``python -m tests.byhand.supervision_model --examples 5000``.
+By hand with more examples: ``python -m tests.byhand.models supervision --examples 5000``.
 """
 
 from __future__ import annotations
