@@ -134,7 +134,7 @@ class Host:
 
         def __getattr__(self, name: str) -> Any:
             # What is made when the host opens is missing before that.
-            if name in _MADE_ON_OPENING:
+            if name in ("person", "assistant") or (name[:1] == "_" != name[1:2]):
                 raise RuntimeError("the host is not open: use it inside `async with`")
             raise AttributeError(name)
 
@@ -437,27 +437,6 @@ class Host:
         """Everything open: calls, asks, work under way, images kept. Zero on a quiet host (A-8)."""
         parts = (self._work, self._shelf, self._replies, self._wishes)
         return self._engine.router.pending + sum(len(part) for part in parts)
-
-
-#: Attributes of an open host.
-_MADE_ON_OPENING = frozenset(
-    {
-        "_asking",
-        "_counts",
-        "_engine",
-        "_executor",
-        "_installs",
-        "_keeper",
-        "_pages",
-        "_replies",
-        "_screen",
-        "_tasks",
-        "_wishes",
-        "_work",
-        "assistant",
-        "person",
-    }
-)
 
 
 def _alone(error: BaseException) -> BaseException:
