@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from deska_sdk.router import (
         Answer,
         AskApproval,
+        ConfirmNeeded,
         Message,
         Sender,
         ShowRow,
@@ -194,8 +195,8 @@ class BlockingPerson:
         """Press *Keep asking* (S-2)."""
         self._portal.call(self._person.keep_asking, task)
 
-    def confirmations(self) -> dict[str, str]:
-        """What the assistant asked for and waits for the person's word: the task, by ask."""
+    def confirmations(self) -> dict[str, ConfirmNeeded]:
+        """What the assistant asked for and waits for the person's word, by ask (S-5)."""
         return self._portal.call(self._person.confirmations)
 
     def confirm(self, ask: str, *, yes: bool) -> None:

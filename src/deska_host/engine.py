@@ -25,6 +25,7 @@ class Engine:
         self.clock = clock
         self._performers: dict[type, Callable[[Any], None]] = {}
         self._events: deque[Event] = deque()
+        self._later: deque[Callable[[], None]] = deque()
         self._stepping = False
         self._earlier = anyio.Event()
         # The deadline that the clock sleeps for; ``None`` while it sleeps for none.
@@ -60,8 +61,18 @@ class Engine:
         deadline = self.router.next_deadline()
         if deadline is not None and (self._armed is None or deadline < self._armed):
             self._earlier.set()
+        # Only now: whoever is told may do anything, and finds everything done.
+        while self._later:
+            try:
+                self._later.popleft()()
+            except Exception as error:  # noqa: BLE001 - raised below
+                failed = failed or error
         if failed is not None:
             raise failed
+
+    def after(self, call: Callable[[], None]) -> None:
+        """Make a call when everything that is being done now is done."""
+        self._later.append(call)
 
     # --- the timer that the clock runs
 

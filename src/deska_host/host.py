@@ -173,9 +173,9 @@ class Host:
         )
         self._counts = Counts(engine, keeper, self._clock.wall)
         self._replies = Replies(engine, shelf, lambda: secrets.token_urlsafe(18))
-        asking = self._asking = Asking(engine)
         wishes = self._wishes = Wishes(engine, self._notices.publish)
         screen = self._screen = Screen(engine, self._notices.publish)
+        asking = self._asking = Asking(engine, screen.over)
         self._tasks = Tasks(
             engine,
             self._replies,
@@ -401,7 +401,9 @@ class Host:
         if on_switch is None:
             self._work.only[task] = event.mode
         else:
-            self._work.switchers[task] = Switcher(task, on_switch, self._on_switch_error)
+            self._work.switchers[task] = Switcher(
+                task, on_switch, self._on_switch_error, self._work.switch_lock(task)
+            )
         attached = Task(self._tasks, task, None if folder is None else Path(folder))
         self._tasks.add(attached, on_turn)
         self._engine.feed(event)

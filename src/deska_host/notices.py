@@ -17,9 +17,11 @@ class Notices:
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Notice], None]] = []
+        self._engine: Engine | None = None
 
     def connect(self, engine: Engine) -> None:
         """Take the engine's notices from now on."""
+        self._engine = engine
         engine.perform(Notify, lambda effect: self.publish(effect.notice))
 
     def subscribe(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
@@ -33,6 +35,11 @@ class Notices:
         return unsubscribe
 
     def publish(self, notice: Notice) -> None:
+        """Tell everyone, once what the notice is about is done."""
+        if self._engine is not None and self._listeners:
+            self._engine.after(lambda: self._tell(notice))
+
+    def _tell(self, notice: Notice) -> None:
         """Tell everyone.
 
         :raises Exception: what a listener raised, the first; all others were told.

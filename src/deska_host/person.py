@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from deska_host.activity import Activity, Counts
     from deska_host.engine import Engine
     from deska_host.supervision import Screen
-    from deska_sdk.router import AskApproval, Message, ShowRow
+    from deska_sdk.router import AskApproval, ConfirmNeeded, Message, ShowRow
 
 
 class ConsentNeeded(Refused):
@@ -63,10 +63,14 @@ PersonAsk = (
 
 
 class Asking:
-    """Brings the end of each ask to who waits for it."""
+    """Brings the end of each ask to who waits for it.
 
-    def __init__(self, engine: Engine) -> None:
+    :param over: hears of each ask that has ended, also when nobody waits for it.
+    """
+
+    def __init__(self, engine: Engine, over: Callable[[str], None]) -> None:
         self._engine = engine
+        self._over = over
         self._last = 0
         self._waiters: dict[str, Waiter[Done | ShowSheet]] = {}
         engine.perform(Done, self._told)
@@ -97,6 +101,7 @@ class Asking:
             raise StoreFailed
 
     def _told(self, effect: Done | ShowSheet) -> None:
+        self._over(effect.ask)
         waiter = self._waiters.get(effect.ask)
         if waiter is not None:
             waiter.set(effect)
@@ -186,8 +191,12 @@ class Person:
         """
         await self._asking.ask(lambda ask: KeepAsking(ask, task))
 
-    def confirmations(self) -> dict[str, str]:
-        """What the assistant asked for and waits for the person's word: the task, by ask (S-5)."""
+    def confirmations(self) -> dict[str, ConfirmNeeded]:
+        """What the assistant asked for and waits for the person's word, by ask (S-5).
+
+        Each names its ``task`` and the ``mode`` it wants, or the ``request`` of
+        :meth:`approvals` that it wants to approve. They are over when the pause is.
+        """
         return dict(self._screen.confirmations)
 
     def confirm(self, ask: str, *, yes: bool) -> None:

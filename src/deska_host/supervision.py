@@ -33,8 +33,8 @@ class Screen:
         self._same_turn: set[str] = set()
         #: The version of what each panel's *Send to task* button sends; no entry is off.
         self.offers: dict[str, int] = {}
-        #: What the assistant asked for and the person has to confirm: the task, by ask.
-        self.confirmations: dict[str, str] = {}
+        #: What the assistant asked for and the person has to confirm, by ask.
+        self.confirmations: dict[str, ConfirmNeeded] = {}
         engine.perform(ShowRow, self._row)
         engine.perform(OfferButton, self._offer)
         engine.perform(ConfirmNeeded, self._confirm)
@@ -51,8 +51,12 @@ class Screen:
         """The task left, and with it its rows and what waited for the person's word."""
         self._rows.pop(task, None)
         self._same_turn.discard(task)
-        for ask in [ask for ask, of in self.confirmations.items() if of == task]:
+        for ask in [ask for ask, of in self.confirmations.items() if of.task == task]:
             del self.confirmations[ask]
+
+    def over(self, ask: str) -> None:
+        """An ask has ended: the person's word is not waited for any more."""
+        self.confirmations.pop(ask, None)
 
     def _row(self, effect: ShowRow) -> None:
         rows = self._rows.setdefault(effect.task, deque(maxlen=ROWS))
@@ -72,5 +76,5 @@ class Screen:
         self._notify(Notice(NoticeKind.OFFER_CHANGED, effect.panel))
 
     def _confirm(self, effect: ConfirmNeeded) -> None:
-        self.confirmations[effect.ask] = effect.task
+        self.confirmations[effect.ask] = effect
         self._notify(Notice(NoticeKind.CONFIRMATION_ASKED, task=effect.task))

@@ -20,17 +20,21 @@ SwitchErrorHook = Callable[[str, Exception], None]
 class Switcher:
     """Changes the mode of one task, one change after another.
 
+    :param lock: the task's, the same when it is attached again: a change from before may still be
+        on its way then.
     :param on_error: what an ``on_switch`` raises is an error of the program, which has to see it;
         the task is then in no mode that it was not in before (S-1), and the host goes on.
     """
 
-    def __init__(self, task: str, on_switch: SwitchHandler, on_error: SwitchErrorHook) -> None:
+    def __init__(
+        self, task: str, on_switch: SwitchHandler, on_error: SwitchErrorHook, lock: anyio.Lock
+    ) -> None:
         self._task = task
         self._on_switch = on_switch
         self._on_error = on_error
         # A change that was given up may still be on its way to the agent. If the next one did not
         # wait for it, the agent could end in the mode that nobody wants any more.
-        self._one_at_a_time = anyio.Lock()
+        self._one_at_a_time = lock
 
     async def switch(self, mode: str) -> bool:
         """Whether the agent is in ``mode`` now."""

@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 
 from deska_host.agents import Agent, Replies, Wishes
 from deska_host.blobs import Image, Shelf
+from deska_sdk.errors import PersonCode, Refused
 from deska_sdk.router import (
     Message,
     MessageQueued,
@@ -79,6 +80,8 @@ class Task:
         self.scopes: set[anyio.CancelScope] = set()
         #: What the person put into the open turn.
         self.steered: list[TurnMessage] = []
+        #: How the person ended the turn that runs, until what runs it has ended.
+        self.stopped: TurnEnd | None = None
 
     def __repr__(self) -> str:
         return f"Task({self.id!r})"
@@ -112,8 +115,10 @@ class Task:
     def start_turn(self, message: str | None = None) -> Agent:
         """Begin a turn; the agent's two tools are good until :meth:`end_turn`.
 
-        :raises RuntimeError: a turn of this task is open.
+        :raises RuntimeError: a turn of this task is open, or the task is detached.
         """
+        if not self._tasks.has(self):
+            raise RuntimeError("this task is detached")
         if self._open is not None:
             raise RuntimeError("a turn of this task is open")
         self._open = turn = self._tasks.new_turn()
@@ -159,16 +164,23 @@ class Task:
             self.end_turn(how)
 
     def stop(self, how: TurnEnd | str = TurnEnd.STOPPED) -> None:
-        """The person stops the turn, or interrupts it: what runs it is cancelled.
+        """The person stops the turn, or interrupts it: its deferred reads are dropped (S-7).
 
-        Without an open turn the task's deferred reads are dropped all the same (S-7).
+        What runs the turn is cancelled, and the turn is over when it has ended: an agent that goes
+        on for a while goes on in the mode it is in (S-1). A turn that the program began itself is
+        over at once.
         """
+        ended = TurnEnd(how)
+        if not self._tasks.has(self):
+            return
         for scope in self.scopes:
             scope.cancel()
-        if self._open is None:
+        if self.running is not None:
+            self.stopped = ended
+        if self.running is not None or self._open is None:
             self._tasks.engine.feed(TaskStopped(self.id))
         else:
-            self.end_turn(how)
+            self.end_turn(ended)
 
     def left(self) -> None:
         """The task is detached: what runs its turns is cancelled, and nothing more is told."""
@@ -184,6 +196,8 @@ class Task:
 
         :raises Refused: ``unknown_task``: the task is detached.
         """
+        if not self._tasks.has(self):
+            raise Refused(PersonCode.UNKNOWN_TASK)
         message = Message(self._tasks.new_message(), text, Sender(sender))
         await self._tasks.asking.ask(lambda ask: MessageQueued(ask, self.id, message))
         return message.id
@@ -222,6 +236,10 @@ class Tasks:
 
     def __contains__(self, task: object) -> bool:
         return task in self._tasks
+
+    def has(self, task: Task) -> bool:
+        """Whether this very task is here, and not another under its id."""
+        return self._tasks.get(task.id) is task
 
     def all(self) -> tuple[str, ...]:
         """The ids of the tasks that are here."""
@@ -280,7 +298,8 @@ class Tasks:
         finally:
             task.scopes.discard(scope)
             if task.running is turn:
-                task.end_turn(how)
+                stopped, task.stopped = task.stopped, None
+                task.end_turn(how if stopped is None else stopped)
 
     def _steer(self, effect: Steer) -> None:
         task = self._tasks.get(effect.task)

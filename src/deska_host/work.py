@@ -68,6 +68,7 @@ class Work:
         self.folders: dict[str, TaskFolder] = {}
         #: What puts a task's agent into a mode, for the tasks whose program has such a thing.
         self.switchers: dict[str, Switcher] = {}
+        self._switching: dict[str, anyio.Lock] = {}
         #: The one mode of the tasks that have no such thing.
         self.only: dict[str, str] = {}
         engine.perform(ReadImage, lambda effect: self._start(effect.op, self._read, effect))
@@ -165,8 +166,15 @@ class Work:
         while (over := self._over.get(self._switches.get(task, 0))) is not None:
             await over.wait()
 
+    def switch_lock(self, task: str) -> anyio.Lock:
+        """Held while a change of the task's mode is under way, also one from before it left."""
+        return self._switching.setdefault(task, anyio.Lock())
+
     def forget(self, task: str) -> None:
         """The task left."""
+        lock = self._switching.get(task)
+        if lock is not None and not lock.locked():
+            del self._switching[task]
         for kept in (self.switchers, self.only, self._switches):
             kept.pop(task, None)
         folder = self.folders.pop(task, None)

@@ -228,6 +228,7 @@ class Router:
             turn_ended=self._turn_ended,
             message_started=self._message_started,
             message_gone=self._message_gone,
+            pause_over=lambda task: self._supervision.pause_over(task),
         )
         supervision = self._supervision = Supervision(tasks, steps)
         desk = self._desk = Desk(tasks, limits, checker)

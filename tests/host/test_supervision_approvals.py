@@ -148,8 +148,8 @@ async def test_in_a_pause_the_assistant_loosens_a_mode_only_with_the_person_s_wo
             assert [n.task for n in notices if n.kind is NoticeKind.CONFIRMATION_ASKED] == [
                 "task-1"
             ]
-            ((ask, task),) = room.host.person.confirmations().items()
-            assert task == "task-1"
+            ((ask, needed),) = room.host.person.confirmations().items()
+            assert (needed.task, needed.mode, needed.request) == ("task-1", "automatic", "")
             room.host.person.confirm(ask, yes=yes)
             await wish.ended()
             assert room.host.person.confirmations() == {}

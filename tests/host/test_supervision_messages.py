@@ -9,12 +9,13 @@ import anyio.lowlevel
 import pytest
 
 from deska_host import Blob
-from deska_sdk import AgentCode, PageCode, PageError, PersonCode
+from deska_sdk import AgentCode, PageCode, PageError, PersonCode, Refused
 from deska_sdk.router import NoticeKind, RowKind, Sender
 from tests.host.support_host import connect, later, picture
 from tests.host.support_supervision import Mode, OwnError, Turns, a_room, person_code, settle
 
 if TYPE_CHECKING:
+    from deska_host.tasks import Turn
     from deska_sdk.router import Notice
 
 pytestmark = pytest.mark.anyio
@@ -179,15 +180,17 @@ async def test_a_task_that_leaves_before_its_turn_began_to_run_runs_nothing() ->
 
 
 @pytest.mark.rule("S-6")
-async def test_a_turn_that_is_stopped_does_not_end_the_one_that_follows_it() -> None:
+async def test_a_turn_that_is_stopped_is_over_when_what_runs_it_has_ended() -> None:
     async with a_room() as room:
         await room.task.send("first")
         one = await room.turns.next()
         room.task.stop()
-        # At once, before what ran the first one has heard of it.
-        agent = room.task.start_turn()
+        # What ran the first one has not heard of it yet, so it may still be at work.
+        with pytest.raises(RuntimeError, match="a turn of this task is open"):
+            room.task.start_turn()
         await settle()
         assert one.cancelled
+        agent = room.task.start_turn()
         assert room.task.in_turn
         assert (await agent.list_panels()).code is None
         await room.task.send("second")
@@ -197,30 +200,152 @@ async def test_a_turn_that_is_stopped_does_not_end_the_one_that_follows_it() -> 
         await two.end()
 
 
-@pytest.mark.rule("O-4")
-async def test_a_message_waits_where_the_program_begins_a_turn_at_the_same_moment() -> None:
+@pytest.mark.rule("S-1", "S-6")
+async def test_an_agent_that_cannot_be_stopped_at_once_goes_on_in_supervised() -> None:
+    modes: list[str] = []
+    stopped, go_on = anyio.Event(), anyio.Event()
+    room_mode: list[Any] = []
+
+    async def on_turn(_turn: Turn) -> None:
+        with anyio.CancelScope(shield=True):
+            stopped.set()
+            await go_on.wait()
+            modes.append(room_mode[0].now)
+
     async with a_room() as room:
-        agents: list[Any] = []
+        room_mode.append(room.mode)
+        room.host.detach_task("task-1")
+        task = room.host.attach_task(
+            "task-1", mode="automatic", on_switch=room.mode.on_switch, on_turn=on_turn
+        )
+        await room.offer()
+        await room.host.person.send_to_task("board")
+        await stopped.wait()
+        task.stop()
+        await settle()
+        assert task.in_turn
+        go_on.set()
+        await settle()
+        assert modes == ["supervised"]
+        assert not task.in_turn
+        assert room.mode.now == "automatic"
+
+
+@pytest.mark.rule("O-4")
+async def test_a_listener_finds_everything_done_of_which_it_is_told() -> None:
+    async with a_room() as room:
+        refused: list[str] = []
 
         def listener(notice: Notice) -> None:
-            # In the middle of the step in which the message would start its turn.
-            if notice.kind is NoticeKind.ROW_SHOWN and not agents:
-                agents.append(room.task.start_turn())
+            # The row of the message's turn: the turn is open by now, and not to be taken.
+            if notice.kind is NoticeKind.ROW_SHOWN and not refused:
+                with pytest.raises(RuntimeError) as caught:
+                    room.task.start_turn()
+                refused.append(str(caught.value))
 
         room.host.subscribe(listener)
         await room.offer()
         message = await room.host.person.send_to_task("board")
-        await settle()
-        assert len(agents) == 1
-        assert (await agents[0].list_panels()).code is None
-        assert room.turns.all == []
-        assert room.waiting == [message]
-        room.task.end_turn()
         one = await room.turns.next()
+        assert refused == ["a turn of this task is open"]
         assert (one.message.id, one.mode) == (message, "supervised")
         await one.end()
         assert room.mode.now == "automatic"
         assert room.host.pending == 0
+
+
+@pytest.mark.rule("S-6", "S-7")
+@pytest.mark.parametrize("act", ["stop", "detach and attach"])
+async def test_a_listener_that_stops_or_changes_the_task_drops_the_panels_message(act: str) -> None:
+    async with a_room(switches="next_turn") as room:
+        acted: list[str] = []
+
+        def listener(notice: Notice) -> None:
+            if notice.kind is not NoticeKind.ROW_SHOWN or acted:
+                return
+            acted.append(act)
+            if act == "stop":
+                room.task.stop()
+            else:
+                room.host.detach_task("task-1")
+                room.host.attach_task("task-1", on_turn=room.turns.on_turn)
+
+        room.host.subscribe(listener)
+        async with room.task.turn() as agent:
+            assert (await agent.call_action("board", "read", {})).code == "read_deferred"
+            call = await room.hands.calls.get()
+            await room.hands.deska.agent.respond(call["callId"], {})
+        await settle()
+        assert acted == [act]
+        assert room.turns.all == []
+
+
+@pytest.mark.rule("S-1", "S-5")
+async def test_a_detached_task_begins_nothing() -> None:
+    async with a_room() as room:
+        room.host.detach_task("task-1")
+        again = room.host.attach_task("task-1")
+        async with again.turn() as agent:
+            with pytest.raises(RuntimeError, match="detached"):
+                room.task.start_turn()
+            room.task.stop()
+            with pytest.raises(Refused):
+                await room.task.send("late")
+            assert again.in_turn
+            assert (await agent.list_panels()).code is None
+
+
+@pytest.mark.rule("S-1")
+async def test_a_switch_from_before_a_task_left_is_over_before_the_next_begins() -> None:
+    order: list[str] = []
+    slow, go_on = anyio.Event(), anyio.Event()
+
+    async def on_switch(mode: str) -> bool:
+        order.append(f"begin {mode}")
+        if mode == "automatic":
+            with anyio.CancelScope(shield=True):
+                slow.set()
+                await go_on.wait()
+        order.append(f"end {mode}")
+        return True
+
+    async with a_room() as room, anyio.create_task_group() as group:
+        room.host.detach_task("task-1")
+        room.host.attach_task("task-1", on_switch=on_switch)
+        wish = later(group, room.host.person.set_mode, "task-1", "automatic")
+        await slow.wait()
+        room.host.detach_task("task-1")
+        await wish.ended()
+        room.host.attach_task("task-1", on_switch=on_switch)
+        keep = later(group, room.host.person.keep_asking, "task-1")
+        await settle()
+        go_on.set()
+        await keep.ended()
+        assert order == ["begin automatic", "end automatic", "begin supervised", "end supervised"]
+
+
+@pytest.mark.rule("S-5")
+async def test_the_assistant_does_not_take_the_place_of_a_change_that_is_on_its_way() -> None:
+    begun, go_on = anyio.Event(), anyio.Event()
+
+    async def on_switch(mode: str) -> bool:
+        if mode == "supervised":
+            begun.set()
+            await go_on.wait()
+        return True
+
+    async with a_room() as room, anyio.create_task_group() as group:
+        room.host.detach_task("task-1")
+        task = room.host.attach_task("task-1", mode="automatic", on_switch=on_switch)
+        keep = later(group, room.host.person.keep_asking, "task-1")
+        await begun.wait()
+        with pytest.raises(Refused) as caught:
+            await room.host.assistant.set_mode("task-1", "accept_edits")
+        assert caught.value.code is PersonCode.SWITCH_FAILED
+        go_on.set()
+        await keep.ended()
+        assert keep.error is None
+        assert task.mode == "supervised"
 
 
 @pytest.mark.rule("S-7")

@@ -276,7 +276,8 @@ def test_a_confirmed_approval_of_what_is_over_is_refused():
     desk.approve(request, ONCE, Who.ASSISTANT)
     desk.end_turn()
     assert desk.decided(request) is False
-    assert desk.confirm(yes=True) is PersonCode.UNKNOWN_REQUEST
+    # The pause is over, and with it the person's word for what was asked in it.
+    assert desk.confirm(yes=True) is PersonCode.NOT_CONFIRMED
     assert desk.router.pending == 0
 
 

@@ -101,6 +101,9 @@ class ConfirmNeeded:
 
     ask: str
     task: str
+    #: The mode it wants the task in, or the agent's request that it wants to approve.
+    mode: str = ""
+    request: str = ""
 
 
 TaskEffect = (

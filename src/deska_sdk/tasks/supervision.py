@@ -44,9 +44,12 @@ class Supervision:
 
     def left(self, task: str) -> None:
         """The task left: nothing that was asked for it can be confirmed any more."""
+        self._end(task, PersonCode.UNKNOWN_TASK)
+
+    def _end(self, task: str, code: PersonCode) -> None:
         for ask in [ask for ask, (of, _) in self._to_confirm.items() if of == task]:
             del self._to_confirm[ask]
-            self._steps.emit(Done(ask, PersonCode.UNKNOWN_TASK))
+            self._steps.emit(Done(ask, code))
 
     # --- modes
 
@@ -59,14 +62,18 @@ class Supervision:
         modes = task.attached.modes
         if event.mode not in modes:
             self._steps.emit(Done(event.ask, PersonCode.UNKNOWN_MODE))
-        elif event.by is Who.PERSON or not task.pause.stands:
+        elif event.by is Who.PERSON or task.pause.at_rest:
             self._choose(task, event.ask, event.mode, now)
+        elif not task.pause.stands:
+            # Another change is on its way, perhaps the person's own: it is not the assistant's
+            # to take its place.
+            self._steps.emit(Done(event.ask, PersonCode.SWITCH_FAILED))
         elif modes.looser(event.mode, modes.supervised):
 
             def choose(later: float) -> None:
                 self._choose(task, event.ask, event.mode, later)
 
-            self._confirm(event.ask, event.task, choose)
+            self._confirm(ConfirmNeeded(event.ask, event.task, mode=event.mode), choose)
         else:
             # The assistant never ends a pause, and the task is in this mode as it is.
             self._steps.emit(Done(event.ask))
@@ -107,7 +114,8 @@ class Supervision:
             return
         name = task.attached.task
         if event.by is Who.ASSISTANT and task.pause.stands and event.answer is not Answer.DENY:
-            self._confirm(event.ask, name, lambda _: self._answer(task, event))
+            needed = ConfirmNeeded(event.ask, name, request=event.request)
+            self._confirm(needed, lambda _: self._answer(task, event))
         else:
             self._answer(task, event)
 
@@ -131,9 +139,13 @@ class Supervision:
 
     # --- the person's word for what the assistant asked
 
-    def _confirm(self, ask: str, task: str, do: Callable[[float], None]) -> None:
-        self._to_confirm[ask] = (task, do)
-        self._steps.emit(ConfirmNeeded(ask, task))
+    def _confirm(self, needed: ConfirmNeeded, do: Callable[[float], None]) -> None:
+        self._to_confirm[needed.ask] = (needed.task, do)
+        self._steps.emit(needed)
+
+    def pause_over(self, task: str) -> None:
+        """The pause in which something was asked is over: the person's word for it is too."""
+        self._end(task, PersonCode.NOT_CONFIRMED)
 
     def confirmed(self, event: Confirmed, now: float) -> None:
         """The person answered for the assistant; a stale answer changes nothing."""

@@ -78,6 +78,7 @@ class Tasks:
 
     :param turn_ended: hears of each turn's end before anything else is done about it.
     :param message_started: hears that a panel's message is in its turn.
+    :param pause_over: hears that a task has no pause any more, or has none after all.
     :param message_gone: hears of each waiting message that nobody will send.
     """
 
@@ -88,8 +89,10 @@ class Tasks:
         turn_ended: Callable[[str, str, TurnEnd, float], None],
         message_started: Callable[[Message], None],
         message_gone: Callable[[Message], None],
+        pause_over: Callable[[str], None],
     ) -> None:
         self.steps = steps
+        self._pause_over = pause_over
         self._turn_ended = turn_ended
         self._message_started = message_started
         self._message_gone = message_gone
@@ -130,6 +133,8 @@ class Tasks:
         self.detach(event.task, now)
 
         def settled(later: float) -> None:
+            if not task.pause.stands:
+                self._pause_over(event.task)
             if not task.held_back:
                 self._start_next(task, later)
 
