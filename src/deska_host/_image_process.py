@@ -15,11 +15,14 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attrs import field, frozen
+
 from deska_host import _image_worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from deska_sdk.images import Deflate
     from deska_sdk.limits import Limits
 
 _LENGTH = _image_worker.LENGTH
@@ -29,7 +32,7 @@ _PIECE = 1 << 20
 _ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT")
 
 
-def worker_command(limits: Limits) -> tuple[str, ...] | None:
+def worker_command(limits: Limits, deflate: Deflate = "auto") -> tuple[str, ...] | None:
     """The command line of ``_image_worker.py``; None where no Python can be started (frozen apps).
 
     ``-S`` besides ``-I``: no ``.pth`` file of the embedder's environment runs in there. The worker
@@ -40,7 +43,9 @@ def worker_command(limits: Limits) -> tuple[str, ...] | None:
     folders = [_folder_of(name) for name in ("deska_sdk", "attrs", "attr", "PIL")]
     if None in folders:
         return None
-    sdk, *needed = (str(folder) for folder in folders)
+    # What makes it faster where it is there; not needed.
+    folders.append(_folder_of("isal"))
+    sdk, *needed = (str(folder) for folder in folders if folder is not None)
     numbers = (
         limits.decode_memory_bytes,
         math.ceil(limits.decode_seconds),
@@ -53,6 +58,7 @@ def worker_command(limits: Limits) -> tuple[str, ...] | None:
         "-S",
         str(Path(_image_worker.__file__).resolve()),
         *map(str, numbers),
+        deflate,
         sdk,
         *dict.fromkeys(str(Path(folder).parent) for folder in needed),
     )
@@ -63,6 +69,14 @@ def _folder_of(package: str) -> Path | None:
     return None if found is None or found.origin is None else Path(found.origin).resolve().parent
 
 
+@frozen
+class Answer:
+    """What the process says: a status, and the bytes that go with it."""
+
+    status: int
+    data: bytes = field(repr=False)
+
+
 class Job:
     """One question to the process. ``answer`` stays None where none came that can be accepted."""
 
@@ -71,12 +85,12 @@ class Job:
         process: ImageProcess,
         request: Sequence[bytes],
         most: int,
-        accept: Callable[[bytes], bool],
+        accept: Callable[[Answer], bool],
     ) -> None:
         self.request = request
         self.most = most
         self.accept = accept
-        self.answer: bytes | None = None
+        self.answer: Answer | None = None
         self.over = False
         self._process = process
 
@@ -192,7 +206,7 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes] | None:
     environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
     try:
         # A session of its own, so that Ctrl-C in a terminal reaches the host alone.
-        return subprocess.Popen(  # noqa: S603 - the embedder's or our own command, no shell
+        child = subprocess.Popen(  # noqa: S603 - the embedder's or our own command, no shell
             list(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -203,24 +217,44 @@ def _started(command: Sequence[str]) -> subprocess.Popen[bytes] | None:
         )
     except (OSError, ValueError):
         return None
+    for pipe in (child.stdin, child.stdout):
+        if pipe is not None:
+            _widen(pipe.fileno())
+    return child
 
 
-def _exchange(child: subprocess.Popen[bytes], request: Sequence[bytes], most: int) -> bytes | None:
-    """One frame to the child and one back; None where it ends first or breaks the frame."""
+def _widen(pipe: int) -> None:
+    """Lets a pipe hold more where the system can, so that an image takes fewer turns to pass."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIECE)
+    except (ImportError, AttributeError, OSError):
+        # Not Linux, or this person's pipes hold as much as they may together already.
+        return
+
+
+def _exchange(child: subprocess.Popen[bytes], request: Sequence[bytes], most: int) -> Answer | None:
+    """One frame to the child and one back; None where it ends first or breaks the frame.
+
+    :param most: the most bytes of the answer, with its status.
+    """
     if child.stdin is None or child.stdout is None:
         return None
     target, source = child.stdin.fileno(), child.stdout.fileno()
+    head, *parts = request
     try:
-        _write(target, sum(map(len, request)).to_bytes(_LENGTH, "big"))
-        for part in request:
+        _write(target, sum(map(len, request)).to_bytes(_LENGTH, "big") + head)
+        for part in parts:
             _write(target, part)
         length = int.from_bytes(_read(source, _LENGTH), "big")
         if not 1 <= length <= most:
             return None
-        answer = _read(source, length)
+        status = _read(source, 1)
+        data = _read(source, length - 1)
     except OSError:
         return None
-    return answer if len(answer) == length else None
+    return Answer(status[0], data) if len(status) + len(data) == length else None
 
 
 def _write(target: int, data: bytes) -> None:

@@ -1,7 +1,7 @@
 """The process that decodes images: the only place where hostile bytes meet a decoder (I-6).
 
-It is started as a bare script, ``python -I -S _image_worker.py LIMITS... SDK DIRECTORIES...``, and
-speaks over its standard input and output, both ways in frames: four bytes of length, then that
+It is started as a bare script, ``python -I -S _image_worker.py LIMITS... DEFLATE SDK FOLDERS...``,
+and speaks over its standard input and output, both ways in frames: four bytes of length, then that
 many bytes. Nothing is pickled.
 
 * A request is one byte of operation, four bytes of ``max_side``, three bytes of background colour,
@@ -15,8 +15,18 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+from collections import deque
 from importlib import import_module
+from operator import itemgetter
+from queue import SimpleQueue
 from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+T = TypeVar("T")
 
 VERIFY, TO_PNG = 1, 2
 DONE, UNSUPPORTED, TOO_LARGE = 0, 1, 2
@@ -24,6 +34,12 @@ HEAD = 8
 LENGTH = 4
 
 _OPEN_FILES = 16
+# One picture at a time, by two threads: more would take the whole of a person's computer.
+_HANDS = 2
+_STACK = 1 << 19
+# Allocators set address space aside for each thread, 64 MB on Linux. Where little is allowed, the
+# main thread works alone, and the picture has it all.
+_ROOM_FOR_HANDS = 1 << 29
 _DECODERS = (
     "PIL.ImageChops",
     "PIL.JpegImagePlugin",
@@ -36,10 +52,11 @@ def main(arguments: list[str]) -> None:
     """Answers requests until the input ends.
 
     :param arguments: most memory (bytes), most seconds of one image, most bytes and most pixels of
-        an image, the folder of ``deska_sdk``, then the folders its imports are found in.
+        an image, what deflates, the folder of ``deska_sdk``, then the folders its imports are
+        found in.
     """
     memory, seconds, image_bytes, image_pixels = map(int, arguments[:4])
-    _find_modules(arguments[4], arguments[5:])
+    _find_modules(arguments[5], arguments[6:])
     requests, answers = os.dup(0), os.dup(1)
     # A library that prints must not write into an answer.
     os.dup2(2, 1)
@@ -49,32 +66,107 @@ def main(arguments: list[str]) -> None:
 
     from deska_sdk import images
     from deska_sdk.errors import AgentCode, Refused
+    from deska_sdk.images._deflate import deflater
     from deska_sdk.limits import DEFAULT_LIMITS
 
     limits = evolve(DEFAULT_LIMITS, image_bytes=image_bytes, image_pixels=image_pixels)
-    # Loaded now: below, neither memory nor files may be left to do so.
+    # Loaded now: below, neither memory nor files may be left to do so, and no thread may start.
     for name in _DECODERS:
         import_module(name)
+    deflate = cast("images.Deflate", arguments[4])
+    deflater(deflate)
+    hands = _HANDS if memory >= _ROOM_FOR_HANDS and (os.cpu_count() or 1) >= _HANDS else 1
+    together = Hands(hands)
     # The embedder's I-6 holds, and sniff() enforces it; Pillow's own bound would be a second one.
     Image.MAX_IMAGE_PIXELS = None
     _fence_in(memory)
-    while (request := _read_frame(requests, image_bytes + HEAD)) is not None:
-        _limit_time(seconds)
-        data = request[HEAD:]
+    while (request := _read_request(requests, image_bytes)) is not None:
+        head, data = request
+        _limit_time(seconds * hands)
+        status, png = DONE, b""
         try:
-            if request[0] == TO_PNG:
-                side = int.from_bytes(request[1:5], "big")
-                background = (request[5], request[6], request[7])
-                answer = bytes((DONE,)) + images.to_png(data, side, background, limits=limits)
+            if head[0] == TO_PNG:
+                png = images.to_png(
+                    data,
+                    int.from_bytes(head[1:5], "big"),
+                    (head[5], head[6], head[7]),
+                    limits=limits,
+                    deflate=deflate,
+                    together=together,
+                )
             else:
                 images.verify(data, limits=limits)
-                answer = bytes((DONE,))
         except Refused as refusal:
-            too_large = refusal.code is AgentCode.IMAGE_TOO_LARGE
-            answer = bytes((TOO_LARGE if too_large else UNSUPPORTED,))
+            status = TOO_LARGE if refusal.code is AgentCode.IMAGE_TOO_LARGE else UNSUPPORTED
         # Two images are never in memory at a time.
         del request, data
-        _write(answers, len(answer).to_bytes(LENGTH, "big") + answer)
+        _write(answers, (1 + len(png)).to_bytes(LENGTH, "big") + bytes((status,)))
+        _write(answers, png)
+
+
+class Hands:
+    """Carries out jobs with this thread and its helpers; an :class:`images.Together`.
+
+    The helpers start with it: later, no thread may start in this process. They end with it.
+
+    :param hands: how many threads, with the one that asks.
+    """
+
+    def __init__(self, hands: int) -> None:
+        self._batches: SimpleQueue[_Batch | None] = SimpleQueue()
+        self._helpers = 0
+        before = threading.stack_size(_STACK)
+        try:
+            while self._helpers < hands - 1:
+                threading.Thread(target=_help, args=(self._batches,), daemon=True).start()
+                self._helpers += 1
+        except RuntimeError:
+            # The system gives no thread. The jobs are done all the same.
+            pass
+        finally:
+            threading.stack_size(before)
+
+    def __call__(self, jobs: Sequence[Callable[[], T]], /) -> list[T]:
+        batch = _Batch(jobs)
+        for _ in range(min(self._helpers, len(jobs) - 1)):
+            self._batches.put(batch)
+        batch.work()
+        results = [batch.results.get() for _ in jobs]
+        # Where one failed, that is what the whole of it did.
+        for _, _, failure in results:
+            if failure is not None:
+                raise failure
+        return [result for _, result, _ in sorted(results, key=itemgetter(0))]
+
+    def __del__(self) -> None:
+        for _ in range(self._helpers):
+            self._batches.put(None)
+
+
+def _help(batches: SimpleQueue[_Batch | None]) -> None:
+    while (batch := batches.get()) is not None:
+        batch.work()
+        # Not kept until the next one comes: it holds a picture.
+        del batch
+
+
+class _Batch:
+    """Jobs, of which each is taken by whoever comes first, and what became of them."""
+
+    def __init__(self, jobs: Sequence[Callable[[], Any]]) -> None:
+        self._todo = deque(enumerate(jobs))
+        self.results: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+
+    def work(self) -> None:
+        while True:
+            try:
+                index, job = self._todo.popleft()
+            except IndexError:
+                return
+            try:
+                self.results.put((index, job(), None))
+            except BaseException as failure:  # noqa: BLE001 - raised by the main thread
+                self.results.put((index, None, failure))
 
 
 def _find_modules(sdk: str, folders: list[str]) -> None:
@@ -129,14 +221,14 @@ def _limit_time(seconds: int) -> None:
         resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
 
 
-def _read_frame(source: int, most: int) -> bytes | None:
-    """The next frame's bytes; None where the input ended or is no frame of ours."""
-    head = _read(source, LENGTH)
-    length = int.from_bytes(head, "big")
-    if len(head) < LENGTH or not HEAD <= length <= most:
+def _read_request(source: int, most: int) -> tuple[bytes, bytes] | None:
+    """The next request's head and its image; None where the input ended or is no frame of ours."""
+    head = _read(source, LENGTH + HEAD)
+    length = int.from_bytes(head[:LENGTH], "big") - HEAD
+    if len(head) < LENGTH + HEAD or not 0 <= length <= most:
         return None
-    body = _read(source, length)
-    return body if len(body) == length else None
+    data = _read(source, length)
+    return (head[LENGTH:], data) if len(data) == length else None
 
 
 def _read(source: int, length: int) -> bytes:

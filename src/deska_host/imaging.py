@@ -20,9 +20,17 @@ import anyio
 import anyio.to_thread
 
 from deska_host import _image_worker as wire
-from deska_host._image_process import ImageProcess, Job, worker_command
+from deska_host._image_process import Answer, ImageProcess, Job, worker_command
 from deska_sdk.errors import AgentCode, Refused
-from deska_sdk.images import Background, ImageInfo, background_rgb, check_png, sniff
+from deska_sdk.images import (
+    Background,
+    Deflate,
+    ImageInfo,
+    background_rgb,
+    check_png,
+    sniff,
+)
+from deska_sdk.images._deflate import deflater
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -92,14 +100,24 @@ class ImageWorker:
     :param command: the command line of another worker that speaks the same frames. By default
         ``_image_worker.py`` under this Python; in a frozen app, where that would start the app
         again, there is none and every image is refused.
+    :param deflate: what writes PNGs; see :data:`deska_sdk.images.Deflate`.
+    :raises ImportError: ``deflate`` is ``isal``, and that package is not there.
+    :raises ValueError: ``deflate`` is none of those.
     """
 
     def __init__(
-        self, limits: Limits = DEFAULT_LIMITS, command: Sequence[str] | None = None
+        self,
+        limits: Limits = DEFAULT_LIMITS,
+        command: Sequence[str] | None = None,
+        *,
+        deflate: Deflate = "auto",
     ) -> None:
+        # Here a missing package can be told; in the process it would be every image's fault.
+        deflater(deflate)
         self._limits = limits
         self._process = ImageProcess(
-            worker_command(limits) if command is None else command, limits.worker_idle_seconds
+            worker_command(limits, deflate) if command is None else command,
+            limits.worker_idle_seconds,
         )
         self._closed = False
         self._job: Job | None = None
@@ -130,7 +148,7 @@ class ImageWorker:
         """
         info = sniff(data, limits=self._limits)
         head = bytes((wire.VERIFY,)) + bytes(wire.HEAD - 1)
-        _refuse(await self._ask((head, data), 1, lambda answer: answer[0] in _STATUSES))
+        _refuse(await self._ask((head, data), 1, lambda answer: answer.status in _STATUSES))
         return info
 
     async def to_png(
@@ -159,7 +177,7 @@ class ImageWorker:
             lambda answer: _is_refusal(answer) or _is_plain_png(answer, side),
         )
         _refuse(answer)
-        return answer[1:]
+        return answer.data
 
     async def aclose(self) -> None:
         """Ends the process and refuses what is asked later. A job that runs is refused as well."""
@@ -171,8 +189,8 @@ class ImageWorker:
                 await anyio.to_thread.run_sync(self._process.end, limiter=self._threads)
 
     async def _ask(
-        self, request: tuple[bytes, bytes], most: int, accept: Callable[[bytes], bool]
-    ) -> bytes:
+        self, request: tuple[bytes, bytes], most: int, accept: Callable[[Answer], bool]
+    ) -> Answer:
         async with self._turn:
             if self._closed:
                 raise Refused(AgentCode.IMAGE_UNSUPPORTED)
@@ -203,19 +221,19 @@ _REFUSALS = {
 _STATUSES = {wire.DONE, *_REFUSALS}
 
 
-def _refuse(answer: bytes) -> None:
-    code = _REFUSALS.get(answer[0])
+def _refuse(answer: Answer) -> None:
+    code = _REFUSALS.get(answer.status)
     if code is not None:
         raise Refused(code)
 
 
-def _is_refusal(answer: bytes) -> bool:
-    return len(answer) == 1 and answer[0] in _REFUSALS
+def _is_refusal(answer: Answer) -> bool:
+    return not answer.data and answer.status in _REFUSALS
 
 
-def _is_plain_png(answer: bytes, side: int) -> bool:
+def _is_plain_png(answer: Answer, side: int) -> bool:
     try:
-        info = check_png(answer[1:])
+        info = check_png(answer.data)
     except ValueError:
         return False
-    return answer[0] == wire.DONE and max(info.width, info.height) <= side
+    return answer.status == wire.DONE and max(info.width, info.height) <= side

@@ -7,12 +7,12 @@ class to say, and may differ from what was measured and checked.
 
 from __future__ import annotations
 
-import json
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field
 
+from deska_sdk.codec import encode, find
 from deska_sdk.errors import InvalidValue, TooLarge
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 from deska_sdk.problems import Fault, Rule, pointer
@@ -21,19 +21,18 @@ from deska_sdk.text import strip_invisible
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from deska_sdk.codec import Codec, Engine
+
 #: D-8: beyond it, readers of JSON no longer agree on a number.
 LARGEST: Final = 2**53 - 1
 
 # ``type`` for values of which nothing is known yet.
 _type_of: Callable[[Any], type[Any]] = type
 
-# All that the encoder would look out for was looked at before it runs.
-_dumps: Final = json.JSONEncoder(
-    ensure_ascii=False, separators=(",", ":"), allow_nan=False, check_circular=False
-).encode
 
-
-def compact(value: Any, limit: int, *, limits: Limits = DEFAULT_LIMITS) -> str:
+def compact(
+    value: Any, limit: int, *, limits: Limits = DEFAULT_LIMITS, codec: Codec = "auto"
+) -> str:
     """``value`` as one line of JSON without spaces, of at most ``limit`` code points (N-4).
 
     Characters outside ASCII stand as they are. A float without a fraction is written as an int,
@@ -44,8 +43,10 @@ def compact(value: Any, limit: int, *, limits: Limits = DEFAULT_LIMITS) -> str:
         ±(2^53 − 1), or is cyclic or nested deeper than ``limits.json_nesting``. A fault's
         ``where`` ends at the first object on the way, for keys are the page's own text.
     :raises TooLarge: the line would be longer than ``limit``.
+    :raises ImportError: ``codec`` is ``speed`` and its libraries are not installed.
     """
-    return written(checked(value, limit, limits=limits), limit)
+    engine = find(codec)
+    return written(checked(value, limit, limits=limits), limit, engine)
 
 
 def checked(value: Any, limit: int, *, limits: Limits = DEFAULT_LIMITS) -> object:
@@ -66,12 +67,14 @@ def checked(value: Any, limit: int, *, limits: Limits = DEFAULT_LIMITS) -> objec
     return value
 
 
-def written(value: Any, limit: int) -> str:
+def written(value: Any, limit: int, engine: Engine) -> str:
     """The compact line of a value that :func:`checked` handed on.
 
     :raises TooLarge: it is longer than ``limit`` code points.
     """
-    line = _dumps(value)
+    data = engine.dumps(value)
+    # What has no UTF-8, a lone surrogate, has a line nonetheless, until it is stripped.
+    line = encode(value) if data is None else data.decode()
     if len(line) > limit:
         raise TooLarge(limit)
     return line

@@ -6,10 +6,12 @@ characters in every release, and what an agent may read must not change with it.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeAlias
+
+Ranges: TypeAlias = tuple[tuple[int, int], ...]
 
 #: Taken away without anything in their place: 4,321 characters.
-REMOVED: Final[tuple[tuple[int, int], ...]] = (
+REMOVED: Final[Ranges] = (
     # C0 and C1 controls and DEL, without tab and the line breaks 0A–0D and 85
     (0x0000, 0x0008),
     (0x000E, 0x001F),
@@ -60,20 +62,20 @@ REMOVED: Final[tuple[tuple[int, int], ...]] = (
 )
 
 #: Each replaced by one line feed; CR LF together by one as well.
-TO_LINE_FEED: Final[tuple[tuple[int, int], ...]] = (
+TO_LINE_FEED: Final[Ranges] = (
     (0x000B, 0x000D),
     (0x0085, 0x0085),
     (0x2028, 0x2029),
 )
 
 #: Lone halves of surrogate pairs, each replaced by U+FFFD.
-TO_REPLACEMENT: Final[tuple[tuple[int, int], ...]] = ((0xD800, 0xDFFF),)
+TO_REPLACEMENT: Final[Ranges] = ((0xD800, 0xDFFF),)
 
 #: Replaced by a space: the blank Braille pattern.
-TO_SPACE: Final[tuple[tuple[int, int], ...]] = ((0x2800, 0x2800),)
+TO_SPACE: Final[Ranges] = ((0x2800, 0x2800),)
 
 #: T-4's white space that is not in the table above already.
-WHITE_SPACE: Final[tuple[tuple[int, int], ...]] = (
+WHITE_SPACE: Final[Ranges] = (
     (0x0009, 0x000A),
     (0x0020, 0x0020),
     (0x00A0, 0x00A0),
@@ -83,3 +85,19 @@ WHITE_SPACE: Final[tuple[tuple[int, int], ...]] = (
     (0x205F, 0x205F),
     (0x3000, 0x3000),
 )
+
+
+def characters(ranges: Ranges) -> str:
+    """The ranges as the inside of a regular expression's character class."""
+    return "".join(f"\\U{first:08X}-\\U{last:08X}" for first, last in ranges)
+
+
+def complement(ranges: Ranges) -> Ranges:
+    """All characters outside the ranges, in order."""
+    gaps: list[tuple[int, int]] = []
+    start = 0
+    for first, last in sorted(ranges):
+        if start < first:
+            gaps.append((start, first - 1))
+        start = last + 1
+    return (*gaps, (start, 0x10FFFF)) if start <= 0x10FFFF else tuple(gaps)

@@ -18,12 +18,18 @@ stripped value; that stays so when someone on the way brings the text into a Uni
 from __future__ import annotations
 
 import re
-from typing import Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
+from deska_sdk import _text_table as table
 from deska_sdk._plain import checked, compact, strip_all, written
+from deska_sdk.codec import find
 from deska_sdk.errors import TooLarge
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 from deska_sdk.text import fold, has_invisible
+
+if TYPE_CHECKING:
+    from deska_sdk.codec import Codec
 
 __all__ = ["compact", "encode", "escape", "may_hide", "wrap"]
 
@@ -43,8 +49,17 @@ _MARKS: Final = (
 # N-3: what ends an attribute, or becomes something that does.
 _IN_ATTRIBUTE: Final = "&<>\"'\u226e\u226f\ufe60\ufe64\ufe65\uff02\uff06\uff07\uff1c\uff1e"
 
+
+def _ranges() -> table.Ranges:
+    """All characters that are ever escaped, as ranges."""
+    one_by_one = re.compile(f"[{_ESCAPED}{_MARKS}]")
+    return tuple((at, at) for at in range(0x10000) if one_by_one.match(chr(at)))
+
+
 _ESCAPE: Final = re.compile(f"[{_ESCAPED}]")
 _MARK: Final = re.compile(f"[{_MARKS}]")
+# Lines in which there is nothing to escape, written by what is plain: see text.py.
+_PLAIN_RUN: Final = re.compile(f"[{table.characters(table.complement(_ranges()))}]*")
 # One escape of the line with all that follows it up to the next ASCII character. Every backslash
 # of compact JSON begins an escape, so all of them are walked through, in order.
 _AFTER_ESCAPE: Final = re.compile(r"(\\(?:u[0-9a-f]{4}|[^u]))([^\x00-\x7f]*)")
@@ -54,7 +69,12 @@ _MAY_HIDE: Final = re.compile(r"\\[bfru]")
 
 
 def encode(
-    panel_id: str, panel_name: str, value: object, *, limits: Limits = DEFAULT_LIMITS
+    panel_id: str,
+    panel_name: str,
+    value: object,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    codec: Codec = "auto",
 ) -> str:
     """``value`` inside the fence of the panel (N-1, N-2, N-3), without invisible characters (T-1).
 
@@ -68,11 +88,13 @@ def encode(
         first object on the way, for keys are the page's own text.
     :raises TooLarge: the compact JSON of ``value``, as it came or as escaped, is longer than
         ``limits.answer`` code points (N-4).
+    :raises ImportError: ``codec`` is ``speed`` and its libraries are not installed.
     """
+    engine = find(codec)
     value = checked(value, limits.answer, limits=limits)
-    line = written(value, limits.answer)
+    line = written(value, limits.answer, engine)
     if may_hide(line):
-        line = written(strip_all(value), limits.answer)
+        line = written(strip_all(value), limits.answer, engine)
     return wrap(panel_id, panel_name, escape(line, limits.answer), limits=limits)
 
 
@@ -92,15 +114,20 @@ def escape(line: str, limit: int) -> str:
     if len(line) > limit:
         raise TooLarge(limit)
     if line.isascii():
-        # Bytes, because there a search for one byte runs at the speed of memory.
-        data = line.encode().replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
-        line = data.replace(b"&", b"\\u0026").decode("ascii")
-    else:
+        if "<" in line or ">" in line or "&" in line:
+            # Bytes, because there a search for one byte runs at the speed of memory.
+            data = line.encode().replace(b"<", b"\\u003c").replace(b">", b"\\u003e")
+            line = data.replace(b"&", b"\\u0026").decode("ascii")
+            if len(line) > limit:
+                raise TooLarge(limit)
+        return line
+    plain = _PLAIN_RUN.match(line)
+    if plain is None or plain.end() != len(line):
         line = _ESCAPE.sub(_as_escape, line)
         if "\\" in line and _MARK.search(line) is not None:
             line = _AFTER_ESCAPE.sub(_escape_marks, line)
-    if len(line) > limit:
-        raise TooLarge(limit)
+        if len(line) > limit:
+            raise TooLarge(limit)
     return line
 
 
@@ -112,12 +139,20 @@ def wrap(
     The name is folded and cut to ``limits.panel_name`` code points (N-3). The id is folded too,
     which changes no id that P-2 allows, and never cut.
     """
+    few = len(panel_id) + len(panel_name) <= _FEW
+    opening = (_opening if few else _opening.__wrapped__)(panel_id, panel_name, limits.panel_name)
+    return f"{opening}{escaped_line}\n</panel_content>"
+
+
+# One panel answers many times, so its tag is kept; what is too long to keep is written each time.
+_FEW: Final = 512
+
+
+@lru_cache(maxsize=256)
+def _opening(panel_id: str, panel_name: str, limit: int) -> str:
     package = _attribute(fold(panel_id, len(panel_id)))
-    panel = _attribute(fold(panel_name, limits.panel_name))
-    return (
-        f'<panel_content package="{package}" panel="{panel}" trust="untrusted">\n'
-        f"{escaped_line}\n</panel_content>"
-    )
+    panel = _attribute(fold(panel_name, limit))
+    return f'<panel_content package="{package}" panel="{panel}" trust="untrusted">\n'
 
 
 def _as_escape(found: re.Match[str]) -> str:

@@ -16,10 +16,14 @@ from __future__ import annotations
 import json
 import re
 from math import isfinite
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
+from deska_sdk import _utf8
 from deska_sdk.errors import DeskaError
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _BLANKS: Final = " \t\n\r"
 
@@ -29,6 +33,15 @@ _ESCAPES: Final = re.compile(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F])|.)",
     re.DOTALL,
 )
+# What T-1 puts in the place of a character, as it is written in a string of JSON. Control
+# characters stand only between its values, where CR is a blank.
+_IN_TEXT: Final = {"\x85": r"\n", "\u2028": r"\n", "\u2029": r"\n", "\u2800": " ", "\r": " "}
+
+# Escapes that stand for a character T-1 knows: all but \" \\ \/ \n \t. Where an escaped backslash
+# comes before one of these letters it is a false alarm.
+_HIDING: Final = re.compile(rb"\\[bfru]")
+# Control characters as an encoder writes them that has a letter of its own for those that stay.
+_CONTROL: Final = re.compile(rb"\\u00(?:0[0-8bef]|1[0-9a-f])")
 _STRING: Final = re.compile(rb'"[^"]*"')
 
 # Deletes all that says nothing about nesting, and writes both kinds of bracket alike: whether they
@@ -86,7 +99,7 @@ def decode(text: str, limits: Limits = DEFAULT_LIMITS) -> object:
     if not _shallow(text, limits.json_nesting):
         raise NotJson
     value = _judged(text, limits.integer_digits)
-    if value is _REFUSED:
+    if value is REFUSED:
         raise NotJson
     return value
 
@@ -102,9 +115,65 @@ def decode_for_checking(text: str) -> object:
     :raises NotJson: for what is no JSON, and for lone surrogates, which a schema could accept.
     """
     value = _codec(text, _CHECKING)
-    if value is _REFUSED:
+    if value is REFUSED:
         raise NotJson
     return value
+
+
+def read(data: bytes) -> object:
+    """The value of UTF-8 text as :func:`decode_for_checking` gives it, or ``REFUSED``.
+
+    This is the short way of texts that begin and end with a brace; it refuses all others.
+    """
+    try:
+        text = data.decode()
+        if "\\" in text and not _paired(text):
+            return REFUSED
+        value, end = scan(text, 0)
+    except (ValueError, StopIteration, RecursionError):
+        return REFUSED
+    return value if end == len(text) else REFUSED
+
+
+def shows_all(data: bytes, text: str | None = None) -> bool:
+    """Whether no string of the JSON text ``data`` can hold something invisible (T-1).
+
+    False may be a false alarm. Control characters are not looked for: in the strings of JSON they
+    only stand as escapes, and between its values they hide nothing. ``text`` is the text of which
+    ``data`` is the UTF-8, for a caller who has it.
+
+    :raises UnicodeDecodeError: ``data`` is no UTF-8, though that is not always looked at.
+    """
+    # In a pair of backslashes the second begins no escape, whatever comes next.
+    if (92 in data and _HIDING.search(data)) and _HIDING.search(data.replace(b"\\\\", b"")):
+        return False
+    # A str knows whether it is ASCII; bytes have to be looked through.
+    if data.isascii() if text is None else text.isascii():
+        return 127 not in data
+    return not _utf8.has_invisible(data, text)
+
+
+def strip_text(data: bytes) -> bytes | None:
+    """JSON text of the value of ``data`` with its strings stripped (T-1), or ``None``.
+
+    It may only be asked about what some reader has taken for JSON without invisible characters in
+    its keys, and is a guess, to be read again: ``None`` and what is still not clean by
+    :func:`shows_all` mean that the strings have to be stripped one by one.
+
+    :raises UnicodeDecodeError: ``data`` is no UTF-8.
+    """
+    if 92 in data and _HIDING.search(data):
+        if b"\\\\" in data:
+            return None
+        # First the pairs, as in text.strip_invisible.
+        data = data.replace(rb"\r\n", rb"\n").replace(rb"\r", rb"\n")
+        data = data.replace(rb"\f", rb"\n").replace(rb"\u000b", rb"\n").replace(rb"\b", b"")
+        data = _CONTROL.sub(b"", data)
+    text = data.decode()
+    for character in _utf8.invisible_in(data, text):
+        text = text.replace(character, _IN_TEXT.get(character, ""))
+    data = text.encode()
+    return data if shows_all(data) else None
 
 
 # -- what is judged on the whole text, before anything is decoded -------------------------------
@@ -160,7 +229,7 @@ def _paired(text: str) -> bool:
 
 
 def _judged(text: str, digits: int) -> object:
-    """The value of ``text``, with its numbers judged, or ``_REFUSED``."""
+    """The value of ``text``, with its numbers judged, or ``REFUSED``."""
     # A run of digits that is too long covers at least so many of every few characters, hence most
     # texts need not be looked at as a whole.
     step = max(1, (digits + 1) // 3)
@@ -174,7 +243,8 @@ def _judged(text: str, digits: int) -> object:
 
 # -- the codec: the one place where another JSON decoder can be put ------------------------------
 
-_REFUSED: Final = object()
+#: What stands for the value of a text that is refused.
+REFUSED: Final = object()
 
 
 class _UnreadableError(ValueError):
@@ -182,18 +252,18 @@ class _UnreadableError(ValueError):
 
 
 def _codec(text: str, decoder: json.JSONDecoder) -> object:
-    """The value of ``text``, or ``_REFUSED``.
+    """The value of ``text``, or ``REFUSED``.
 
     The decoder's own error holds the whole text, so it is dropped here and never chained.
     """
     if not _paired(text):
-        return _REFUSED
+        return REFUSED
     body = text.strip(_BLANKS)
     try:
         value, end = decoder.raw_decode(body)
     except (ValueError, RecursionError):
-        return _REFUSED
-    return value if end == len(body) else _REFUSED
+        return REFUSED
+    return value if end == len(body) else REFUSED
 
 
 def _finite(digits: str) -> float:
@@ -220,3 +290,6 @@ def _careful(limit: int) -> json.JSONDecoder:
 
 _STRICT: Final = json.JSONDecoder(parse_float=_finite, parse_constant=_constant)
 _CHECKING: Final = json.JSONDecoder(parse_constant=_constant)
+#: The value at a place of a text without escapes, and where it ends. It raises ``StopIteration`` as
+#: well as ``ValueError``, which hold the text. (The types of the standard library do not know it.)
+scan: Final[Callable[[str, int], tuple[Any, int]]] = getattr(_CHECKING, "scan_once")  # noqa: B009

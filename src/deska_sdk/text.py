@@ -18,6 +18,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from deska_sdk import _text_table as table
+from deska_sdk import _utf8
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,43 +26,17 @@ if TYPE_CHECKING:
 # ``type`` for values of which nothing is known yet.
 _type_of: Callable[[Any], type[Any]] = type
 
-_Ranges = tuple[tuple[int, int], ...]
-
-_REPLACED: Final[_Ranges] = (*table.TO_LINE_FEED, *table.TO_REPLACEMENT, *table.TO_SPACE)
-_INVISIBLE: Final[_Ranges] = (*table.REMOVED, *_REPLACED)
-
-
-def _characters(ranges: _Ranges) -> str:
-    """The ranges as the inside of a character class."""
-    return "".join(f"\\U{first:08X}-\\U{last:08X}" for first, last in ranges)
-
-
-def _lead_bytes(ranges: _Ranges) -> set[int]:
-    """Every byte that the UTF-8 of one of the characters can start with."""
-    leads: set[int] = set()
-    for first, last in ranges:
-        leads.update(range(chr(first).encode()[0], chr(last).encode()[0] + 1))
-    return leads
-
-
-def _complement(ranges: _Ranges) -> _Ranges:
-    """All characters outside the ranges, in order."""
-    gaps: list[tuple[int, int]] = []
-    start = 0
-    for first, last in sorted(ranges):
-        if start < first:
-            gaps.append((start, first - 1))
-        start = last + 1
-    return (*gaps, (start, 0x10FFFF)) if start <= 0x10FFFF else tuple(gaps)
+_REPLACED: Final[table.Ranges] = (*table.TO_LINE_FEED, *table.TO_REPLACEMENT, *table.TO_SPACE)
+_INVISIBLE: Final[table.Ranges] = (*table.REMOVED, *_REPLACED)
 
 
 # The classes that run over whole texts are written by what is clean: common characters are then
 # decided at the first look, where the short list of the invisible would be searched to its end.
-_CLEAN: Final = _characters(_complement(_INVISIBLE))
+_CLEAN: Final = table.characters(table.complement(_INVISIBLE))
 _CLEAN_RUN: Final = re.compile(f"[{_CLEAN}]*")
 _UNCLEAN: Final = re.compile(f"[^{_CLEAN}]")
-_FOLDED: Final = re.compile(f"[{_characters((*_INVISIBLE, *table.WHITE_SPACE))}]+")
-_HIDDEN: Final = re.compile(f"[\t\n{_characters(_INVISIBLE)}]")
+_FOLDED: Final = re.compile(f"[{table.characters((*_INVISIBLE, *table.WHITE_SPACE))}]+")
+_HIDDEN: Final = re.compile(f"[\t\n{table.characters(_INVISIBLE)}]")
 
 _REPLACEMENTS: Final[dict[str, str]] = {
     chr(point): instead
@@ -79,24 +54,18 @@ _ASCII_STRIP: Final[dict[int, str | None]] = {
     for point in range(first, min(last, 0x7F) + 1)
 }
 
-# Long texts are looked at as UTF-8. Most bytes prove nothing against a text: continuation bytes,
-# and the lead bytes under which the table has no character. A text of only these is clean, which
-# one pass over its bytes tells far faster than a look at each character. Surrogates have no
-# UTF-8, so they are no part of it. Three characters are searched for by themselves: each is the
-# only one under the lead byte of a script (Arabic, kana) or of common marks.
-_ALONE: Final = "\u034f\u061c\u3164"
-_CONTINUATION: Final = set(range(0x80, 0xC0))
-_SUSPECT: Final = _lead_bytes(
-    tuple(
-        (first, last)
-        for first, last in (*table.REMOVED, *table.TO_LINE_FEED, *table.TO_SPACE)
-        if chr(first) not in _ALONE
-    )
-)
-_HARMLESS: Final = bytes(sorted(set(range(256)) - _SUSPECT | _CONTINUATION))
-
 # Up to this many characters a look at each is no slower than a pass over the bytes.
 _SHORT: Final = 64
+
+# What may stand between texts that are stripped as one: it stays (T-1), and joins nothing on its
+# two sides. The first keeps ASCII what is ASCII; the second, for private use, is in hardly any.
+_BETWEEN: Final = ("\t", "\ue000")
+
+# Longer than this, many texts are not put together: one text may stand among them many times.
+_MOST: Final = 4_194_304
+
+# More different characters than this are not taken out one after the other.
+_FEW: Final = 8
 
 
 def has_invisible(text: str) -> bool:
@@ -107,15 +76,14 @@ def has_invisible(text: str) -> bool:
     if text.isascii():
         if len(text) <= _SHORT and text.isprintable():
             return False
-        return bool(text.encode().translate(None, _HARMLESS))
-    if len(text) > _SHORT:
-        try:
-            if not text.encode().translate(None, _HARMLESS):
-                return "\u034f" in text or "\u061c" in text or "\u3164" in text
-        except UnicodeEncodeError:
-            return True  # only a lone surrogate has no UTF-8, and it is in T-1's table
-    found = _CLEAN_RUN.match(text)
-    return found is None or found.end() != len(text)
+        return _utf8.has_suspects(text.encode())
+    if len(text) <= _SHORT:
+        run = _CLEAN_RUN.match(text)
+        return run is None or run.end() != len(text)
+    try:
+        return _utf8.has_invisible(text.encode(), text)
+    except UnicodeEncodeError:
+        return True  # only a lone surrogate has no UTF-8, and it is in T-1's table
 
 
 def strip_invisible(text: str) -> str:
@@ -128,14 +96,59 @@ def strip_invisible(text: str) -> str:
     """
     if text.isascii() and len(text) <= _SHORT and text.isprintable():
         return text  # most strings, decided without another call
+    if text.isascii():
+        data = text.encode()
+        if not _utf8.has_suspects(data):
+            return text
+        if b"\r\n" in data:
+            text = text.replace("\r\n", "\n")
+        return text.translate(_ASCII_STRIP)
     if not has_invisible(text):
         return text
-    # First the pairs, then the rest in one pass: what is removed there can bring no CR to an LF
+    return _strip(text, _invisible_in(text) if len(text) > _SHORT else None)
+
+
+def _strip(text: str, found: set[str] | None) -> str:
+    """``text`` without what is invisible in it: the characters ``found``, or any."""
+    # First the pairs, then the rest one by one: what is removed there can bring no CR to an LF
     # and no half of a surrogate pair to the other, since both are replaced where they stand.
     paired = text.replace("\r\n", "\n") if "\r" in text else text
-    if paired.isascii():
-        return paired.translate(_ASCII_STRIP)
-    return _UNCLEAN.sub(_replacement, paired)
+    if found is None or len(found) > _FEW:
+        return _UNCLEAN.sub(_replacement, paired)
+    for character in found:
+        paired = paired.replace(character, _REPLACEMENTS.get(character, ""))
+    return paired
+
+
+def strip_each(texts: list[str]) -> list[str]:
+    """Each of ``texts`` without invisible characters, as by :func:`strip_invisible`.
+
+    Many short ones are stripped as one text, which is far quicker; where only few of them can have
+    something to strip, just these are looked at.
+    """
+    if sum(map(len, texts)) > _MOST:
+        return [strip_invisible(text) for text in texts]
+    found = _invisible_in("".join(texts))
+    if found is not None and not any(character.isascii() for character in found):
+        dirty = [at for at, text in enumerate(texts) if not text.isascii()]
+        if len(dirty) * _FEW <= len(texts):
+            stripped = texts.copy()
+            for at in dirty:
+                stripped[at] = strip_invisible(texts[at])
+            return stripped
+    for between in _BETWEEN:
+        joined = between.join(texts)
+        if joined.count(between) == len(texts) - 1:  # none of the texts has one itself
+            return _strip(joined, found).split(between)
+    return [strip_invisible(text) for text in texts]
+
+
+def _invisible_in(text: str) -> set[str] | None:
+    """The different invisible characters in ``text``, or ``None`` where it has no UTF-8."""
+    try:
+        return _utf8.invisible_in(text.encode(), text)
+    except UnicodeEncodeError:  # a lone surrogate
+        return None
 
 
 def _replacement(found: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ import pytest
 from attrs import evolve
 from PIL import Image
 
-from deska_host import _image_process, imaging
+from deska_host import _image_process, _image_worker, imaging
 from deska_host.imaging import ImageWorker, NoImages
 from deska_sdk import images
 from deska_sdk.errors import AgentCode, Refused
@@ -33,6 +34,7 @@ UNSUPPORTED, TOO_LARGE, TIMEOUT = (
     AgentCode.IMAGE_TOO_LARGE,
     AgentCode.IMAGE_TIMEOUT,
 )
+DONE = _image_process.Answer(0, b"")
 BRIEF = evolve(DEFAULT_LIMITS, decode_seconds=0.3)
 
 
@@ -396,9 +398,9 @@ async def test_an_idle_timer_that_rings_too_late_ends_nobodys_process() -> None:
     before = children()
     timers: list[threading.Timer | None] = []
     for _ in range(2):
-        job = _image_process.Job(process, request, 1, lambda answer: answer == b"\x00")
+        job = _image_process.Job(process, request, 1, lambda answer: answer == DONE)
         await anyio.to_thread.run_sync(job.run)
-        assert job.answer == b"\x00"
+        assert job.answer == DONE
         timers.append(process._idle)
     running = children()
     timers[0].function()
@@ -528,3 +530,93 @@ async def test_the_deadline_of_an_image_is_a_limit_in_seconds() -> None:
     command = _image_process.worker_command(Limits(decode_seconds=2.5, decode_memory_bytes=7))
     assert command is not None
     assert command[4:6] == ("7", "3")
+
+
+@pytest.mark.rule("I-5", "I-6")
+@pytest.mark.parametrize("deflate", ["zlib", "isal"])
+async def test_the_process_deflates_by_what_it_is_told(deflate: images.Deflate) -> None:
+    if deflate == "isal":
+        pytest.importorskip("isal")
+    noise = make.encoded(Image.effect_noise((90, 70), 60), "PNG")
+    async with ImageWorker(deflate=deflate) as worker:
+        assert await worker.to_png(noise) == images.to_png(noise, deflate=deflate)
+
+
+@pytest.mark.rule("I-5")
+async def test_a_missing_package_is_told_before_any_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "isal", None)
+    monkeypatch.setitem(sys.modules, "isal.isal_zlib", None)
+    with pytest.raises(ImportError, match=r"deska-sdk\[speed\]"):
+        ImageWorker(deflate="isal")
+    with pytest.raises(ValueError, match="deflate is"):
+        ImageWorker(deflate="best")  # type: ignore[arg-type]
+
+
+@pytest.mark.rule("I-5", "I-6")
+async def test_a_picture_of_many_parts_is_the_same_from_the_process() -> None:
+    large = Image.effect_noise((1_500, 1_100), 60).resize((2_400, 1_760)).convert("RGB")
+    data = make.encoded(large, "JPEG", quality=60)
+    async with ImageWorker() as worker:
+        assert await worker.to_png(data) == images.to_png(data)
+
+
+@pytest.mark.rule("I-6")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("megabytes", "most"), [(1_024, 2), (80, 1)])
+async def test_the_process_has_a_second_thread_only_where_memory_allows(
+    megabytes: int, most: int
+) -> None:
+    limits = evolve(DEFAULT_LIMITS, decode_memory_bytes=megabytes * 1_048_576)
+    async with ImageWorker(limits) as worker:
+        before = children()
+        await worker.to_png(PICTURE)
+        (process,) = children() - before
+        threads = len(list(Path(f"/proc/{process}/task").iterdir()))
+    assert threads == min(most, os.cpu_count() or 1)
+
+
+@pytest.mark.rule("I-6")
+@pytest.mark.parametrize("hands", [1, 2, 4])
+async def test_every_job_is_done_once_and_told_in_its_order(hands: int) -> None:
+    together = _image_worker.Hands(hands)
+    done: list[int] = []
+
+    def job(number: int) -> int:
+        done.append(number)
+        return number
+
+    for count in (0, 1, 2, 50):
+        done.clear()
+        assert together([partial(job, number) for number in range(count)]) == list(range(count))
+        assert sorted(done) == list(range(count))
+
+
+@pytest.mark.rule("I-6")
+@pytest.mark.parametrize("hands", [1, 3])
+async def test_a_job_that_fails_fails_the_whole_and_nothing_after_it(hands: int) -> None:
+    together = _image_worker.Hands(hands)
+
+    def job(number: int) -> int:
+        if number == 3:
+            raise MemoryError
+        return number
+
+    for _ in range(20):
+        with pytest.raises(MemoryError):
+            together([partial(job, number) for number in range(9)])
+        assert together([partial(job, number) for number in (0, 1)]) == [0, 1]
+
+
+@pytest.mark.rule("I-6")
+async def test_where_the_system_gives_no_thread_the_jobs_are_done_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError
+
+    size = threading.stack_size()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        together = _image_worker.Hands(3)
+    assert together([partial(int, "7")] * 5) == [7] * 5
+    assert threading.stack_size() == size

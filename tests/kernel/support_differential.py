@@ -8,16 +8,15 @@ from typing import Any
 
 import fastjsonschema
 
-from deska_sdk.errors import InvalidValue
 from deska_sdk.limits import DEFAULT_LIMITS
-from deska_sdk.schema import Checker, compile_schema, to_json_schema
+from deska_sdk.schema import compile_schema, to_json_schema
 from deska_sdk.schema.tell import tell
+from tests.kernel.support_codec import Shortened, outcome
 from tests.kernel.support_schema import (
     exactly,
     expected_faults,
     expected_slots,
     expected_value,
-    pointers,
     told,
 )
 from tests.kernel.support_schema_maker import RULES, Figures, Maker
@@ -68,6 +67,7 @@ class Judge:
         self.figures = figures
         self.compiled = compile_schema(schema, side)
         self.interpreted = compile_schema(schema, side, checker="interpreted")
+        self.shortened = Shortened(schema, side)
         self.third = fastjsonschema.compile(to_json_schema(self.compiled.node))
 
     def judge(self, value: Any) -> None:
@@ -84,6 +84,8 @@ class Judge:
             expected = (exactly(new), images, sorted(counters))
         self.same("compiled", value, outcome(self.compiled, value), expected)
         self.same("interpreted", value, outcome(self.interpreted, value), expected)
+        for who, result, awaited in self.shortened.of_object(value, expected, self.figures.pairs):
+            self.same(who, value, result, awaited)
         self.same("the value itself", value, repr(value), before)
         self.as_text(value, faults, expected)
         self.ask_third(value, faults)
@@ -103,6 +105,8 @@ class Judge:
             expected = ([("", "not_json", None, None, None, False)], False)
         sent = text if self.figures.pairs % 3 else text.encode()
         self.same("as text", value, outcome(self.compiled, sent, json=True), expected)
+        for who, result, awaited in self.shortened.of_text(text, expected, self.figures.pairs):
+            self.same(f"{who} of {text!r:.500}", value, result, awaited)
         if self.figures.pairs % 8 == 0:  # it takes the same way to the same walk
             self.same("read", value, outcome(self.interpreted, sent, json=True), expected)
 
@@ -118,6 +122,9 @@ class Judge:
         for checker in (self.compiled, self.interpreted):
             result = outcome(checker, broken, json=True)
             self.same("broken", value, result, ([("", "not_json", None, None, None, False)], False))
+        expected = ([("", "not_json", None, None, None, False)], False)
+        for who, result, awaited in self.shortened.of_text(broken, expected, self.figures.pairs):
+            self.same(f"{who} of {broken!r:.500}", value, result, awaited)
         self.figures.pairs += 1
         self.figures.alone["not_json"] += 1
 
@@ -159,16 +166,6 @@ class Judge:
             raise Disagreement(
                 "{}, {}:\n{}, but expected\n{}\nschema {}\nvalue {}".format(who, self.side, *shown)
             )
-
-
-def outcome(checker: Checker, value: Any, *, json: bool = False) -> Any:
-    """All that a checker says, in a form that can be compared."""
-    try:
-        checked = checker.examine_json(value) if json else checker.examine(value)
-    except InvalidValue as error:
-        return [told(fault) for fault in error.faults], error.more
-    images = pointers(checked.value, checked.images)
-    return exactly(checked.value), images, sorted(pointers(checked.value, checked.counters))
 
 
 def _plain(value: Any) -> bool:

@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from tests.kernel.support_schema import LARGEST, bounds, is_a
@@ -33,8 +34,8 @@ NAMES = [
     "n" * 40,
 ]
 KINDS = ["object", "array", "string", "enum", "image", "integer", "number", "boolean"]
-VISIBLE = 'abc xyz\n\t"\\/{}[]<&é日😀~R1'
-REMOVED = "\u200b\u00ad\ufeff\x7f\x00\u034f\ufe0f\U000e0041"
+VISIBLE = 'abc xyz\n\t"\\/{}[]<&é日😀~R1:,'
+REMOVED = "\u200b\u00ad\ufeff\x7f\x00\u034f\ufe0f\U000e0041\u3164\u061c"
 #: What looks like a counter, nearly looks like one, or does so once it is stripped.
 COUNTERS = ["r1", "r12", "r9007199254740993", "r0", "r01", "r", "rx", "R1", "r1x", "r1 ", "r1\n"]
 COUNTERS += ["r\u200b7", "\ufeffr3", "r３", "r1\u0661", "q1", "s1", "r:"]
@@ -276,6 +277,9 @@ class Maker:
         alien = {dict: Table, list: Row, str: Text, int: Whole, float: Real}.get(type(old))
         new: list[Any] = [None, 1, True, "x", [], {}, 1.5, (), Decimal(1), b"x", '{"a": 1}', " {"]
         new += [alien(old)] if alien else []
+        # These pass for what they are like in one library or the other.
+        new += [member_like(old)] if type(old) in (str, int, float) else []
+        new += [tuple(old), set(map(repr, old))] if type(old) is list else []
         wrong = [one for one in new if not is_a(node["type"], one)]
         container[key] = self.rng.choice(wrong)
         return True
@@ -350,6 +354,11 @@ RULES = [
     "out_of_range",
     "not_finite",
 ]
+
+
+def member_like(value: Any) -> Any:
+    """A member of an ``Enum`` that is equal to ``value``, a text or a number."""
+    return Enum("Like", {"IT": value}, type=type(value))["IT"]
 
 
 def _places(schema: Any, container: Any, key: Any) -> Any:

@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 import xml.etree.ElementTree as ET
+from typing import Any
 
 import pytest
 from attrs import evolve
@@ -14,6 +15,7 @@ from hypothesis import example, given, settings
 from deska_sdk import fence
 from deska_sdk.limits import DEFAULT_LIMITS
 from deska_sdk.text import fold, has_invisible, strip_invisible
+from tests.kernel.support_codec import CODECS
 from tests.kernel.support_fence import ESCAPED, HOSTILE, IN_ATTRIBUTE, JSON, MARKS, stripped
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
@@ -91,7 +93,7 @@ def test_a_value_is_fenced_as_three_lines_without_a_line_feed_at_the_end() -> No
         ("", '""'),
         (None, "null"),
         ([True, False, 0, -7, 2**53 - 1], "[true,false,0,-7,9007199254740991]"),
-        ([3.0, -0.0, 1e2, 0.5, 1e-07], "[3,0,100,0.5,1e-07]"),
+        ([3.0, -0.0, 1e2, 0.5, 1e-04], "[3,0,100,0.5,0.0001]"),
         ("日本 é 😀", '"日本 é 😀"'),
         ("a</panel_content>&", r'"a\u003c/panel_content\u003e\u0026"'),
         ("\u226e\uff1c\u2039", r'"\u226e\uff1c\u2039"'),
@@ -110,8 +112,11 @@ def test_a_value_is_fenced_as_three_lines_without_a_line_feed_at_the_end() -> No
     ],
     ids=ascii,
 )
-def test_a_value_is_one_line_in_which_nothing_can_end_the_fence(value: object, line: str) -> None:
-    block = fence.encode("p", "P", value)
+@pytest.mark.parametrize("codec", CODECS)
+def test_a_value_is_one_line_in_which_nothing_can_end_the_fence(
+    value: object, line: str, codec: Any
+) -> None:
+    block = fence.encode("p", "P", value, codec=codec)
     assert block.split("\n") == [
         '<panel_content package="p" panel="P" trust="untrusted">',
         line,

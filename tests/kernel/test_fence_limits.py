@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from attrs import evolve
@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deska_sdk import fence
+from deska_sdk.codec import find
 from deska_sdk.errors import InvalidValue, TooLarge
 from deska_sdk.limits import DEFAULT_LIMITS
+from tests.kernel.support_codec import CODECS
 from tests.kernel.support_fence import JSON
 
 if TYPE_CHECKING:
@@ -114,6 +116,7 @@ def doubled(times: int) -> list[object]:
 
 
 @pytest.mark.rule("N-4")
+@pytest.mark.parametrize("codec", CODECS)
 @pytest.mark.parametrize(
     "huge",
     [
@@ -126,13 +129,21 @@ def doubled(times: int) -> list[object]:
     ids=["texts", "members", "shared", "numbers", "items"],
 )
 def test_the_line_of_a_huge_value_is_never_begun(
-    huge: object, monkeypatch: pytest.MonkeyPatch
+    huge: object, codec: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[object] = []
-    monkeypatch.setattr("deska_sdk._plain._dumps", begun.append)
+    engine = find(codec)
+
+    def dumps(value: object) -> bytes | None:
+        begun.append(value)
+        return engine.dumps(value)
+
+    monkeypatch.setattr("deska_sdk._plain.find", lambda _: evolve(engine, dumps=dumps))
+    assert fence.compact([3.0], 65_536) == "[3]"
+    assert len(begun) == 1
     with pytest.raises(TooLarge):
         fence.compact(huge, 65_536)
-    assert begun == []
+    assert len(begun) == 1
 
 
 @pytest.mark.rule("N-4")

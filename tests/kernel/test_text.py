@@ -10,12 +10,14 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import deska_sdk._utf8
 import deska_sdk.text
 from deska_sdk import _text_table as table
 from deska_sdk.text import (
     escape_invisible,
     fold,
     has_invisible,
+    strip_each,
     strip_invisible,
     strip_json,
 )
@@ -173,10 +175,11 @@ def test_what_can_be_seen_or_has_a_width_is_kept() -> None:
 
 @pytest.mark.rule("T-1")
 def test_the_unicode_database_of_the_running_python_is_not_asked() -> None:
-    used = {value for value in vars(deska_sdk.text).values() if isinstance(value, ModuleType)}
+    mine = (*vars(deska_sdk.text).values(), *vars(deska_sdk._utf8).values())
+    used = {value for value in mine if isinstance(value, ModuleType)}
     # pytest rewrites the asserts of packages with a plugin, and adds two modules of its own.
     ours = {name for module in used if (name := module.__name__).partition(".")[0] != "_pytest"}
-    assert ours - {"builtins"} == {"re", "deska_sdk._text_table"}
+    assert ours - {"builtins"} == {"re", "deska_sdk._text_table", "deska_sdk._utf8"}
 
 
 @pytest.mark.rule("D-5", "P-4")
@@ -311,3 +314,30 @@ def test_a_stripped_value_shares_no_container_with_the_one_it_came_from() -> Non
     assert stripped is not value
     assert stripped["a"] is not inner
     assert stripped["b"] is not value["b"]
+
+
+@pytest.mark.rule("T-1", "T-3")
+@settings(deadline=None)
+@given(st.lists(HOSTILE, max_size=12), st.sampled_from([0, 1, 40]), st.sampled_from("\t\ue000a"))
+def test_many_texts_stripped_as_one_are_each_stripped_alone(
+    texts: list[str], plain: int, inside: str
+) -> None:
+    texts = [*texts, *["plain"] * plain, inside][:52]
+    before = list(texts)
+    assert strip_each(texts) == [naive_strip(text) for text in texts]
+    assert texts == before
+
+
+@pytest.mark.rule("T-1")
+@pytest.mark.parametrize("around", [0, 70, 400], ids=["short", "long", "longer"])
+def test_every_invisible_character_is_found_in_a_text_of_any_length(around: int) -> None:
+    # Long texts are looked at as UTF-8, and where it holds few suspect bytes, from one to the next.
+    for letter in ("a", "\u0436", "\u65e5"):
+        clean = letter * around
+        assert not has_invisible(clean)
+        for point in EVERY:
+            char = chr(point)
+            if point > 0x3400 and point & 0xFFFF < 0xD7FF and point & 0xFF00 != 0xE0000:
+                continue
+            if point < 0x3400 or naive_strip(char) != char:
+                assert has_invisible(clean + char) is (naive_strip(char) != char), hex(point)

@@ -21,15 +21,20 @@ XMP, EXIF, later frame or trailing byte reaches a decoder. The orientation is re
 
 from __future__ import annotations
 
+from deska_sdk.images._deflate import Deflate
 from deska_sdk.images._headers import ImageInfo, sniff
 from deska_sdk.images._picture import Background, background_rgb, to_png, verify
 from deska_sdk.images._png import check_png
+from deska_sdk.images._together import Together, in_turn
 
 __all__ = [
     "Background",
+    "Deflate",
     "ImageInfo",
+    "Together",
     "background_rgb",
     "check_png",
+    "in_turn",
     "sniff",
     "to_png",
     "verify",

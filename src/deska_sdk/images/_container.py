@@ -130,7 +130,7 @@ def _png_still(data: bytes, info: ImageInfo) -> Still:
             kept.append(png_chunk(b"tRNS", transparency[: len(palette) // 3]))
     elif transparency is not None and colour in (0, 2):
         key = _png_key(transparency, 1 if colour == 0 else 3, depth)
-    kept += [png_chunk(b"IDAT", b"".join(pixels)), png_chunk(b"IEND", b"")]
+    kept += [png_chunk(b"IDAT", *pixels), png_chunk(b"IEND", b"")]
     return Still(
         info=info,
         data=b"".join(kept),

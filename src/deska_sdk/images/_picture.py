@@ -7,8 +7,11 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from deska_sdk.images._container import Still, first_still
+from deska_sdk.images._deflate import Deflate, deflater
 from deska_sdk.images._headers import JPEG, PNG, ImageInfo, sniff, unsupported
 from deska_sdk.images._png import check_png, write_png
+from deska_sdk.images._shrink import shrunk
+from deska_sdk.images._together import Together, in_turn
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -45,6 +48,8 @@ def to_png(
     background: Background = "white",
     *,
     limits: Limits = DEFAULT_LIMITS,
+    deflate: Deflate = "auto",
+    together: Together = in_turn,
 ) -> bytes:
     """The first frame of an image as a plain PNG (I-5).
 
@@ -56,16 +61,20 @@ def to_png(
     :param max_side: the most pixels of either side, at least 1; ``limits.image_side`` by default.
         An image within it keeps its size: nothing is ever enlarged.
     :param background: what shows through; see :data:`Background`.
+    :param deflate: what writes the PNG; see :data:`Deflate`. Its pixels are the same either way.
+    :param together: who carries out the parts of the work that do not need each other.
     :raises Refused: as :func:`verify` does.
-    :raises ValueError: ``max_side`` or ``background`` breaks the above.
+    :raises ValueError: ``max_side``, ``background`` or ``deflate`` breaks the above.
+    :raises ImportError: ``deflate`` is ``isal``, and that package is not there.
     """
     side = limits.image_side if max_side is None else max_side
     if type(side) is not int or side < 1:
         raise ValueError("max_side is an integer of at least 1")
     colour = background_rgb(background)
+    deflater(deflate)  # Said before the work, and not taken for the image's fault.
     info = sniff(data, limits=limits)
     still = first_still(data, info)
-    png = _guarded(lambda: write_png(_picture(still, side, colour)))
+    png = _guarded(lambda: write_png(_picture(still, side, colour, together), deflate, together))
     if png is None:
         raise unsupported()
     check_png(png)
@@ -107,22 +116,19 @@ def _guarded(work: Callable[[], T]) -> T | None:
         return None
 
 
-def _picture(still: Still, side: int, background: tuple[int, int, int]) -> Image:
+def _picture(
+    still: Still, side: int, background: tuple[int, int, int], together: Together
+) -> Image:
     """The picture as it is to be seen, of mode ``L`` or ``RGB``."""
-    from PIL.Image import Resampling, Transpose
+    from PIL.Image import Transpose
+
+    def finish(image: Image) -> Image:
+        return _flattened(image.convert("RGB") if image.mode == "CMYK" else image, background)
 
     wanted = _fitted((still.info.width, still.info.height), side)
     decoded, box = _decoded(still, wanted)
-    image = _on_canvas(_eight_bit(decoded, still), still)
-    if image.size != wanted:
-        # Pillow multiplies colours by their alpha before it mixes neighbours, so a colour hidden
-        # under full transparency does not bleed into what is seen.
-        image = image.resize(  # pyright: ignore[reportUnknownMemberType]
-            wanted, Resampling.BICUBIC, box=box, reducing_gap=3.0
-        )
-    if image.mode == "CMYK":
-        image = image.convert("RGB")
-    image = _flattened(image, background)
+    image = _without_alpha(_on_canvas(_eight_bit(decoded, still), still))
+    final = finish(image) if image.size == wanted else shrunk(image, wanted, box, finish, together)
     # EXIF's orientations as the turns that undo them.
     turns = {
         2: Transpose.FLIP_LEFT_RIGHT,
@@ -134,7 +140,7 @@ def _picture(still: Still, side: int, background: tuple[int, int, int]) -> Image
         8: Transpose.ROTATE_90,
     }
     turn = turns.get(still.orientation)
-    return image if turn is None else image.transpose(turn)
+    return final if turn is None else final.transpose(turn)
 
 
 def _fitted(size: tuple[int, int], side: int) -> tuple[int, int]:
@@ -177,6 +183,9 @@ def _decoded(
     image = _opened(still)
     drafted = image.draft(None, wanted) if still.info.media_type == JPEG else None
     image.load()
+    # The file is not needed any more, and a WebP's decoder holds its picture three times.
+    image.fp = None
+    vars(image).pop("_decoder", None)
     return image, None if drafted is None else drafted[1]
 
 
@@ -241,6 +250,13 @@ def _on_canvas(image: Image, still: Still) -> Image:
     canvas = PIL.Image.new("RGBA", size)
     canvas.paste(image, still.offset)
     return canvas
+
+
+def _without_alpha(image: Image) -> Image:
+    """The picture as it is, or, where all of it is opaque, without saying so of each pixel."""
+    if image.mode not in ("LA", "RGBA") or image.getchannel("A").getextrema() != (255, 255):
+        return image
+    return image.convert("L" if image.mode == "LA" else "RGB")
 
 
 def _flattened(image: Image, background: tuple[int, int, int]) -> Image:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from attrs import field, frozen
+from attrs import define, field, frozen
 
 from deska_sdk import fence
-from deska_sdk.errors import InvalidValue
+from deska_sdk.errors import InvalidValue, TooLarge
 from deska_sdk.problems import Fault, Rule
 from deska_sdk.revisions import is_revision
+from deska_sdk.strictjson import shows_all
 
 if TYPE_CHECKING:
     from deska_sdk.limits import Limits
@@ -60,15 +61,16 @@ def write_text(answer: WriteAnswer, counter: str | None) -> str:
     return json.dumps(told, separators=(",", ":"))
 
 
-@frozen
+@define(eq=False)
 class ReadAnswer:
-    """A read's answer that fits its schema, as it was sent."""
+    """A read's answer that fits its schema."""
 
-    checked: Checked = field(repr=False)
-    #: Its compact JSON as sent.
+    #: Its compact JSON: as sent, or stripped already where ``checked`` is ``None``.
     line: str = field(repr=False)
+    #: The value behind it, where that has to be stripped or have its images put in.
+    checked: Checked | None = field(default=None, repr=False)
     #: The ids of its images, each once, in document order.
-    file_ids: tuple[str, ...] = field(repr=False)
+    file_ids: tuple[str, ...] = field(default=(), repr=False)
 
 
 def read_answer(payload: object, output: Checker, limits: Limits) -> ReadAnswer:
@@ -77,11 +79,21 @@ def read_answer(payload: object, output: Checker, limits: Limits) -> ReadAnswer:
     :raises InvalidValue: it does not fit ``output``, or names too many images.
     :raises TooLarge: its compact JSON is over N-4's limit. A schema fault wins over size.
     """
+    data = output.line(payload)
+    if data is not None:
+        line = data.decode()
+        if len(line) > limits.answer:
+            raise TooLarge(limits.answer)
+        if shows_all(data, line):
+            return ReadAnswer(line)
+        stripped = output.strip_line(data)
+        if stripped is not None:
+            return ReadAnswer(stripped.decode())
     checked = output.examine(payload)
     ids = tuple(dict.fromkeys(cast("str", place[key]) for place, key in checked.images))
     if len(ids) > limits.images:
         raise InvalidValue((Fault(where="", rule=Rule.TOO_MANY_ITEMS, limit=limits.images),))
-    return ReadAnswer(checked, fence.compact(checked.value, limits.answer), ids)
+    return ReadAnswer(fence.compact(checked.value, limits.answer), checked, ids)
 
 
 def fenced(
@@ -95,12 +107,13 @@ def fenced(
     :raises TooLarge: the escaped line is over N-4's limit.
     """
     checked, line = answer.checked, answer.line
-    changed = checked.strip(line)
-    for place, key in checked.images:
-        place[key] = sent.get(place[key], UNAVAILABLE)
-        changed = True
-    if changed:
-        line = fence.compact(checked.value, limits.answer)
+    if checked is not None:
+        changed = checked.strip(line)
+        for place, key in checked.images:
+            place[key] = sent.get(place[key], UNAVAILABLE)
+            changed = True
+        if changed:
+            line = fence.compact(checked.value, limits.answer)
     return fence.wrap(panel_id, panel_name, fence.escape(line, limits.answer), limits=limits)
 
 

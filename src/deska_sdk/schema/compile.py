@@ -41,16 +41,22 @@ from deska_sdk.schema.nodes import (
     ObjectNode,
     Side,
     StringNode,
-    is_token,
 )
-from deska_sdk.text import has_invisible, strip_invisible
+from deska_sdk.schema.source import (
+    cannot_tell,
+    count,
+    has_images,
+    integer,
+    levels,
+    literal,
+    outside,
+)
+from deska_sdk.text import has_invisible, strip_each, strip_invisible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deska_sdk.schema.checked import Slot
-
-    Check: TypeAlias = Callable[[object, list[Slot], list[Slot]], dict[str, Any] | None]
+    Check: TypeAlias = Callable[..., dict[str, Any] | None]
 
 
 class Given(Enum):
@@ -62,6 +68,9 @@ class Given(Enum):
     PARSED = "parsed"
     #: The same, from a text in which nothing invisible can stand.
     CLEAN = "clean"
+    #: Anything a page passed, to be written as it is: it is neither copied nor changed. What could
+    #: not be written as it is, a float without a fraction, does not fit.
+    SENT = "sent"
 
 
 #: Up to this many characters two built-in methods tell that a text is clean quicker than a call.
@@ -80,10 +89,15 @@ _NAMES: Final[dict[str, object]] = {
     "int": int,
     "len": len,
     "list": list,
+    "map": map,
+    "max": max,
     "str": str,
     "type": type,
     "KeyError": KeyError,
+    "TypeError": TypeError,
+    "cannot_tell": cannot_tell,
     "strip": strip_invisible,
+    "strip_each": strip_each,
     "has_invisible": has_invisible,
     # R-4: what a counter looks like. Generated code asks only about texts from 'r1' to 'r:'.
     "is_counter": re.compile("r[1-9][0-9]*").fullmatch,
@@ -92,37 +106,43 @@ _NAMES: Final[dict[str, object]] = {
 
 def compilable(node: Node) -> bool:
     """Whether :func:`compiled` should be asked for ``node``: it is no larger than pays."""
-    return _levels(node) <= _MOST_LEVELS and _count(node) <= _MOST_NODES
+    return levels(node) <= _MOST_LEVELS and count(node) <= _MOST_NODES
 
 
 @lru_cache(maxsize=512)
-def compiled(node: Node, side: Side, given: Given) -> Check:
+def compiled(node: Node, side: Side, given: Given, *, places: bool = True) -> Check:
     """The generated checker for ``node``. Equal nodes share it.
 
     It takes the value and two lists, adds the places of images and counters to them, and returns
-    the new value, or ``None`` where the value does not fit.
+    the new value, or ``None`` where the value does not fit. Without ``places`` it takes the value
+    alone and looks for none.
     """
     names = dict(_NAMES)
-    exec(compile(source(node, side, given), "<deska schema>", "exec"), names)  # noqa: S102
+    text = source(node, side, given, places=places)
+    exec(compile(text, "<deska schema>", "exec"), names)  # noqa: S102
     return cast("Check", names["check"])
 
 
-def source(node: Node, side: Side, given: Given) -> str:
+def source(node: Node, side: Side, given: Given, *, places: bool = True) -> str:
     """The text of the function that :func:`compiled` runs.
 
     :raises ValueError: where a hand-made node holds a name or number that :func:`parse_schema`
         would have refused.
     """
-    writer = _Writer(side, given)
-    writer.line("def check(x0, images, counters):")
+    writer = _Writer(side, given, places=places)
+    writer.line(f"def check(x0, {'images, counters' if places else 'refuse=cannot_tell'}):")
     writer.depth = 1
+    if writer.copies and not places:
+        writer.line("given = x0")
     writer.line("try:")
     writer.depth = 2
     writer.value(node, "x0", None)
     writer.line("return x0")
     writer.depth = 1
-    writer.line("except KeyError:")  # a required property is missing
-    writer.line("    return None")
+    # A required property is missing, or stands in what is no object. What is said about it is said
+    # below, where the error is gone.
+    writer.line(f"except {'KeyError' if writer.doubts else '(KeyError, TypeError)'}: pass")
+    writer.line(writer.refusal)
     return "\n".join(writer.lines) + "\n"
 
 
@@ -137,12 +157,19 @@ class _Place:
 class _Writer:
     """Writes the statements that check one variable after the other."""
 
-    def __init__(self, side: Side, given: Given) -> None:
+    def __init__(self, side: Side, given: Given, *, places: bool) -> None:
         self.copies = given is Given.OBJECT
+        self.mends = given is not Given.SENT
+        # D-8: only decoded JSON has exact keys for sure.
+        self.doubts = given is Given.OBJECT or given is Given.SENT
         # T-3: only inputs are stripped before the check, and a clean text needs no stripping.
         self.strips = side == "input" and given is not Given.CLEAN
         # R-4: only inputs carry counters.
-        self.counts = side == "input"
+        self.counts = places and side == "input"
+        self.places = places
+        self.refusal = "return None"
+        if not places:
+            self.refusal = f"return refuse({'given' if self.copies else 'x0'})"
         self.lines: list[str] = []
         self.depth = 0
         self.variables = 0
@@ -151,7 +178,7 @@ class _Writer:
         self.lines.append("    " * self.depth + text)
 
     def refuse_if(self, condition: str) -> None:
-        self.line(f"if {condition}: return None")
+        self.line(f"if {condition}: {self.refusal}")
 
     def variable(self, letter: str) -> str:
         self.variables += 1
@@ -181,15 +208,18 @@ class _Writer:
         least, most = len(required), len(members)
         # D-7: an object is closed. Its size is looked at before it is copied.
         wrong_size = f"len({x}) != {most}" if least == most else f"len({x}) > {most}"
-        self.refuse_if(f"type({x}) is not dict or {wrong_size}")
+        # What JSON was decoded to and is no object has no members: to look one up is an error.
+        surely = not self.doubts and least and place is not None
+        self.refuse_if(wrong_size if surely else f"type({x}) is not dict or {wrong_size}")
         if self.copies:
             self.line(f"{x} = {x}.copy()")
             if place is not None:
                 self.line(f"{place.target} = {x}")
+        if self.doubts:
             # D-8: exact types, of keys too, and before any is looked up: the rest could lie.
             self.line(f"for key in {x}:")
-            self.line("    if type(key) is not str: return None")
-        if sum(_has_images(member.node) for member in members) > 1:
+            self.line(f"    if type(key) is not str: {self.refusal}")
+        if self.places and sum(has_images(member.node) for member in members) > 1:
             self.members_in_order(node, x, required)
         else:
             self.members_by_name(node, x, required)
@@ -202,7 +232,7 @@ class _Writer:
         if counts:
             self.line(f"{left} = len({x})" + (f" - {len(required)}" if required else ""))
         for member in members:
-            name = _token(member.name)
+            name = literal(member.name)
             if member.name not in required:
                 self.line(f"if {name} in {x}:")
                 self.depth += 1
@@ -222,7 +252,7 @@ class _Writer:
         self.depth += 1
         word = "if"
         for member in node.properties or ():
-            name = _token(member.name)
+            name = literal(member.name)
             self.line(f"{word} {key} == {name}:")
             self.depth += 1
             if member.name in required:
@@ -230,7 +260,7 @@ class _Writer:
             self.member(member.node, x, name)
             self.depth -= 1
             word = "elif"
-        self.line("else: return None")
+        self.line(f"else: {self.refusal}")
         self.depth -= 1
         self.refuse_if(f"{missing} != 0")
 
@@ -242,7 +272,7 @@ class _Writer:
     # -- arrays --------------------------------------------------------------------------------
 
     def array(self, node: ArrayNode, x: str, place: _Place | None) -> None:
-        most = _integer(node.max_items)
+        most = integer(node.max_items)
         self.refuse_if(f"type({x}) is not list")
         if self.copies:
             # Enough of it to see that it is too long; a page may pass a list of any length.
@@ -256,7 +286,10 @@ class _Writer:
 
     def items(self, node: Node, x: str) -> None:
         index, item = self.variable("i"), self.variable("x")
-        self.line(f"for {index}, {item} in enumerate({x}):")
+        if isinstance(node, (ObjectNode, BooleanNode)) and not self.copies:
+            self.line(f"for {item} in {x}:")  # nothing is put back in its place
+        else:
+            self.line(f"for {index}, {item} in enumerate({x}):")
         self.depth += 1
         self.value(node, item, _Place(x, index))
         self.depth -= 1
@@ -264,33 +297,49 @@ class _Writer:
     def strings(self, node: StringNode, x: str) -> None:
         """Many texts: types and lengths in a tight loop, and one look at all of them together."""
         item = self.variable("x")
-        unfit = f"type({item}) is not str or len({item}) > {_integer(node.max_length)}"
-        self.line(f"for {item} in {x}:")
-        if not self.counts:
-            self.line(f"    if {unfit}: return None")
+        most = integer(node.max_length)
+        unfit = f"type({item}) is not str or len({item}) > {most}"
+        if not self.counts and not self.strips:
+            self.line(f"for {item} in {x}:")
+            self.line(f"    if {unfit}: {self.refusal}")
             return
-        one_by_one = self.variable("n")
-        self.line(f"    if {unfit} or 'r1' <= {item} < 'r:':")
-        self.line(f"        {one_by_one} = True")
+        closer = self.variable("n")
+        counter = f" or 'r1' <= {item} < 'r:'" if self.counts else ""
+        self.line(f"for {item} in {x}:")
+        self.line(f"    if {unfit}{counter}:")
+        self.line(f"        {closer} = True")
         self.line("        break")
         self.line("else:")
         # Whether a text is clean is a matter of its single characters (T-1), so all are asked at
         # once.
         unclean = f"has_invisible(''.join({x}))" if self.strips else "False"
-        self.line(f"    {one_by_one} = {unclean}")
-        self.line(f"if {one_by_one}:")
+        self.line(f"    {closer} = {unclean}")
+        self.line(f"if {closer}:")
         self.depth += 1
-        self.items(node, x)
+        if self.strips:
+            self.line(f"for {item} in {x}:")
+            self.line(f"    if type({item}) is not str: {self.refusal}")
+            self.line(f"{x}[:] = strip_each({x})")
+            # A text that is too long only as it was sent fits (T-3).
+            unfit = f"len({item}) > {most}"
+        if self.counts:
+            index = self.variable("i")
+            self.line(f"for {index}, {item} in enumerate({x}):")
+            self.line(f"    if {unfit}: {self.refusal}")
+            self.line(f"    {_counter(item, _Place(x, index))}")
+        else:
+            self.refuse_if(f"max(map(len, {x})) > {most}")
         self.depth -= 1
 
     # -- the leaves ----------------------------------------------------------------------------
 
     def string(self, node: StringNode, x: str, place: _Place) -> None:
-        most = _integer(node.max_length)
+        most = integer(node.max_length)
         if node.format is not None:
             # T-3: an image's path or id is taken as it is.
             self.refuse_if(f"type({x}) is not str or len({x}) > {most}")
-            self.line(f"images.append({place.slot})")
+            if self.places:
+                self.line(f"images.append({place.slot})")
             return
         if self.strips:
             look = min(node.max_length, _SHORT)
@@ -298,16 +347,16 @@ class _Writer:
             self.line(f"if len({x}) > {look} or not ({x}.isascii() and {x}.isprintable()):")
             # A text that is too long only as it was sent fits (T-3).
             self.line(f"    {x} = strip({x})")
-            self.line(f"    if len({x}) > {most}: return None")
+            self.line(f"    if len({x}) > {most}: {self.refusal}")
             self.line(f"    {place.target} = {x}")
         else:
             self.refuse_if(f"type({x}) is not str or len({x}) > {most}")
         if self.counts:
-            self.line(f"if 'r1' <= {x} < 'r:' and is_counter({x}): counters.append({place.slot})")
+            self.line(_counter(x, place))
 
     def enum(self, node: EnumNode, x: str, place: _Place) -> None:
         longest = node.max_length
-        values = [_token(word) for word in node.values if longest is None or len(word) <= longest]
+        values = [literal(word) for word in node.values if longest is None or len(word) <= longest]
         listed = f"{{{', '.join(values)}}}" if values else "()"
         if not self.strips:
             self.refuse_if(f"type({x}) is not str or {x} not in {listed}")
@@ -316,75 +365,25 @@ class _Writer:
         self.refuse_if(f"type({x}) is not str")
         self.line(f"if {x} not in {listed}:")
         self.line(f"    {x} = strip({x})")
-        self.line(f"    if {x} not in {listed}: return None")
+        self.line(f"    if {x} not in {listed}: {self.refusal}")
         self.line(f"    {place.target} = {x}")
 
     def number(self, node: NumberNode, x: str, place: _Place) -> None:
-        # NaN and the infinities are between no two bounds.
-        outside = f"not {_bound(node.lowest)} <= {x} <= {_bound(node.highest)}"
         self.line(f"if type({x}) is int:")
-        self.line(f"    if {outside}: return None")
-        self.line(f"elif type({x}) is not float or {outside}: return None")
+        self.line(f"    if {outside(node, x)}: {self.refusal}")
+        self.line(f"elif type({x}) is not float or {outside(node, x, floats=True)}: {self.refusal}")
         # D-8: a number without a fraction is handed on as an int, on both kinds of node.
-        self.line(f"elif {x}.is_integer(): {place.target} = int({x})")
+        mended = f"{place.target} = int({x})" if self.mends else self.refusal
+        self.line(f"elif {x}.is_integer(): {mended}")
         if node.whole:
-            self.line("else: return None")
+            self.line(f"else: {self.refusal}")
+
+
+def _counter(x: str, place: _Place) -> str:
+    return f"if 'r1' <= {x} < 'r:' and is_counter({x}): counters.append({place.slot})"
 
 
 def _standing(place: _Place | None) -> _Place:
     if place is None:
         raise ValueError("the root of a schema is an object")  # D-1
     return place
-
-
-def _has_images(node: Node) -> bool:
-    match node:
-        case StringNode():
-            return node.format is not None
-        case ArrayNode():
-            return _has_images(node.items)
-        case ObjectNode():
-            return any(_has_images(member.node) for member in node.properties or ())
-        case _:
-            return False
-
-
-def _children(node: Node) -> tuple[Node, ...]:
-    match node:
-        case ArrayNode():
-            return (node.items,)
-        case ObjectNode():
-            return tuple(member.node for member in node.properties or ())
-        case _:
-            return ()
-
-
-def _levels(node: Node) -> int:
-    return 1 + max(map(_levels, _children(node)), default=0)
-
-
-def _count(node: Node) -> int:
-    return 1 + sum(map(_count, _children(node)))
-
-
-# D-10: the three ways in which something of a schema becomes source text.
-
-
-def _token(text: str) -> str:
-    """A name or enum value as a literal, from characters that are looked at once more."""
-    plain = str.encode(text, "ascii", "replace").decode("ascii")
-    if not is_token(plain, len(plain)):
-        raise ValueError("a name or an enum value is no token")
-    return repr(plain)
-
-
-def _integer(value: int) -> str:
-    if type(value) is not int:
-        raise ValueError("a limit is no integer")
-    return repr(value)
-
-
-def _bound(value: int | float) -> str:
-    if type(value) is not int and (type(value) is not float or value - value != 0):
-        raise ValueError("a bound is no finite number")
-    return repr(value)

@@ -1,0 +1,1 @@
+"""How fast Deska is, beside other ways to do the same: ``python -m benchmarks --help``."""
