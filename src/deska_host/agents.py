@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio.lowlevel
 from attrs import field, frozen
@@ -28,7 +28,7 @@ from deska_sdk.router import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from deska_host.engine import Engine
 
@@ -67,25 +67,26 @@ class Replies:
     def __len__(self) -> int:
         return len(self._waiters)
 
-    async def list(self, task: str, turn: str) -> AgentReply:
+    def list(self, task: str, turn: str) -> Coroutine[Any, Any, AgentReply]:
         """What is connected to the task."""
         request = self._new_request()
-        return await self._wait(request, ListRequested(request, task, turn))
+        return self._wait(request, ListRequested(request, task, turn))
 
-    async def call(
+    def call(
         self, task: str, turn: str, panel: str, action: str, payload: object
-    ) -> AgentReply:
+    ) -> Coroutine[Any, Any, AgentReply]:
         """Call an action. A cancelled call is over for the page too."""
         request = self._new_request()
         event = CallRequested(request, self._new_call_id(), task, turn, panel, action, payload)
-        return await self._wait(request, event)
+        return self._wait(request, event)
 
     def _new_request(self) -> str:
         self._last += 1
         return str(self._last)
 
     async def _wait(self, request: str, event: ListRequested | CallRequested) -> AgentReply:
-        waiter = self._waiters[request] = Waiter[AgentReply]()
+        waiter: Waiter[AgentReply] = Waiter()
+        self._waiters[request] = waiter
         try:
             self._engine.feed(event)
             if waiter.done:
@@ -103,7 +104,9 @@ class Replies:
         if waiter is None:
             self._shelf.release(effect.images)
         else:
-            images = tuple(Image(self._shelf.take(handle).data) for handle in effect.images)
+            images: tuple[Image, ...] = ()
+            if effect.images:
+                images = tuple(Image(self._shelf.take(handle).data) for handle in effect.images)
             waiter.set(AgentReply(effect.text, images, effect.code, effect.panel))
 
 
@@ -194,14 +197,10 @@ class Agent:
         :param action: the action's name.
         :param input: a JSON value, or JSON text as ``str`` or ``bytes`` (D-11).
         """
-        # What is no text is the id of no panel and the name of no action.
-        return await self._replies.call(
-            self._task,
-            self._turn,
-            panel if type(panel) is str else "",
-            action if type(action) is str else "",
-            input,
-        )
+        if type(panel) is not str or type(action) is not str:
+            # What is no text is the id of no panel and the name of no action.
+            panel, action = panel if type(panel) is str else "", ""
+        return await self._replies.call(self._task, self._turn, panel, action, input)
 
     async def ask_approval(self, key: str) -> bool:
         """Whether the agent may do what it calls ``key``; asks the person unless they said always.

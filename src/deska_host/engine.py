@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,8 +29,8 @@ class Engine:
         self._later: deque[Callable[[], None]] = deque()
         self._stepping = False
         self._earlier = anyio.Event()
-        # The deadline that the clock sleeps for; ``None`` while it sleeps for none.
-        self._armed: float | None = None
+        # What the clock sleeps for, and the earliest deadline that came up since it was asked.
+        self._armed = self._came_up = math.inf
 
     def perform(self, kind: type[E], performer: Callable[[E], None]) -> None:
         """Have effects of this kind done by ``performer``."""
@@ -59,7 +60,8 @@ class Engine:
         finally:
             self._stepping = False
         deadline = self.router.next_deadline()
-        if deadline is not None and (self._armed is None or deadline < self._armed):
+        if deadline is not None and deadline < self._armed:
+            self._armed = self._came_up = deadline
             self._earlier.set()
         # Only now: whoever is told may do anything, and finds everything done.
         while self._later:
@@ -77,10 +79,14 @@ class Engine:
     # --- the timer that the clock runs
 
     def deadline(self) -> float | None:
-        """When the next deadline falls."""
-        self._armed = self.router.next_deadline()
+        """When the next deadline falls, or would have fallen."""
+        # One that came up and is gone again still counts once: where calls come and end all the
+        # time, the clock then wakes for one of them and not for each.
+        deadline = self.router.next_deadline()
+        self._armed = min(math.inf if deadline is None else deadline, self._came_up)
+        self._came_up = math.inf
         self._earlier = anyio.Event()
-        return self._armed
+        return None if self._armed == math.inf else self._armed
 
     def tick(self) -> None:
         """Let due deadlines fall."""

@@ -32,6 +32,7 @@ from deska_host.blobs import Shelf
 from deska_host.clock import Clock, SystemClock
 from deska_host.engine import Engine
 from deska_host.folder import TaskFolder
+from deska_host.ids import CallIds
 from deska_host.imaging import ImageExecutor, ImageWorker
 from deska_host.installs import Installs
 from deska_host.keeper import Keeper
@@ -172,7 +173,7 @@ class Host:
             engine, keeper, shelf, self._executor, self._limits, group, self._background
         )
         self._counts = Counts(engine, keeper, self._clock.wall)
-        self._replies = Replies(engine, shelf, lambda: secrets.token_urlsafe(18))
+        self._replies = Replies(engine, shelf, CallIds())
         wishes = self._wishes = Wishes(engine, self._notices.publish)
         screen = self._screen = Screen(engine, self._notices.publish)
         asking = self._asking = Asking(engine, screen.over)

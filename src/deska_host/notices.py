@@ -22,17 +22,24 @@ class Notices:
     def connect(self, engine: Engine) -> None:
         """Take the engine's notices from now on."""
         self._engine = engine
+        self._listening()
         engine.perform(Notify, lambda effect: self.publish(effect.notice))
 
     def subscribe(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
         """Call ``listener`` with every notice; the returned function ends that."""
         self._listeners.append(listener)
+        self._listening()
 
         def unsubscribe() -> None:
             if listener in self._listeners:
                 self._listeners.remove(listener)
+                self._listening()
 
         return unsubscribe
+
+    def _listening(self) -> None:
+        if self._engine is not None:
+            self._engine.router.notifying = bool(self._listeners)
 
     def publish(self, notice: Notice) -> None:
         """Tell everyone, once what the notice is about is done."""

@@ -77,8 +77,9 @@ class PageSide:
         # What one listener does to its payload is not for another to hear.
         payloads = [deepcopy(heard.payload) for _ in others]
         self._start(first, heard.payload)
-        for listener, payload in zip(others, payloads, strict=True):
-            self._start(listener, payload)
+        if others:
+            for listener, payload in zip(others, payloads, strict=True):
+                self._start(listener, payload)
 
     def end(self) -> None:
         """The page is closed: what it waits for, and what it asks for from now on, is refused.
@@ -112,13 +113,14 @@ class PageSide:
             a_call = kind == "agent.respond"
             raise PageError(PageCode.UNKNOWN_CALL if a_call else PageCode.UNSUPPORTED)
         ticket, message = self._core.ask(kind, **fields)
-        waiter = self._waiters[ticket] = Waiter[Settled]()
+        waiter: Waiter[Settled] = Waiter()
+        self._waiters[ticket] = waiter
         try:
             self._send(message)
             settled = await waiter.wait()
         finally:
-            self._core.forget(ticket)
-            self._waiters.pop(ticket, None)
+            if self._waiters.pop(ticket, None) is not None:
+                self._core.forget(ticket)
         if settled.code is not None:
             raise PageError(settled.code)
         return settled.value

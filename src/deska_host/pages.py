@@ -6,16 +6,17 @@
 from __future__ import annotations
 
 import inspect
-from collections import deque
 from collections.abc import Awaitable, Callable
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
 from attrs import define, field
 
-from deska_host.cancelling import is_theirs, on_asyncio
+from deska_host.cancelling import is_theirs
 from deska_host.page import Deska, Listener, PageSide
+from deska_host.runners import Runners
 from deska_sdk.errors import PageCode, PageError
 from deska_sdk.panels.pagecore import PageCore
 from deska_sdk.panels.port import Direction, Message, check_message
@@ -53,12 +54,10 @@ class RunningPage:
     kind: PageKind
     #: The page's end of the port.
     side: PageSide = field(init=False, repr=False)
+    #: What runs its handlers.
+    runners: Runners = field(init=False, repr=False)
     _tasks: anyio.abc.TaskGroup | None = field(default=None, init=False, repr=False)
     _closed: anyio.Event = field(factory=anyio.Event, init=False, repr=False)
-    _to_start: deque[tuple[Listener, dict[str, Any]]] = field(
-        factory=deque[tuple[Listener, dict[str, Any]]], init=False, repr=False
-    )
-    _starting: bool = field(default=False, init=False, repr=False)
 
     @property
     def closed(self) -> bool:
@@ -122,7 +121,7 @@ class Pages:
         )
         try:
             async with anyio.create_task_group() as tasks:
-                page._tasks = tasks
+                page._tasks, page.runners = tasks, Runners(tasks)
                 self._running[page.instance] = page
                 self._engine.feed(PageStarted(page.instance, panel, kind))
                 task_status.started(page)
@@ -222,8 +221,7 @@ class Pages:
                     Offered(page.instance, checked["id"], checked["text"], checked["files"])
                 )
             case _:
-                assert page._tasks is not None, "a page that sends is running"
-                page._tasks.start_soon(self._answer, page, checked)
+                page.runners.start(self._answer, page, checked)
 
     async def _answer(self, page: RunningPage, message: Message) -> None:
         value, code = None, None
@@ -243,41 +241,18 @@ class Pages:
     # --- listeners
 
     def _start(self, page: RunningPage, listener: Listener, payload: dict[str, Any]) -> None:
-        assert page._tasks is not None, "a page that hears is running"
-        if on_asyncio():
-            # asyncio starts tasks in the order in which they were made.
-            page._tasks.start_soon(self._run_listener, page, listener, payload, None)
-            return
-        page._to_start.append((listener, payload))
-        if not page._starting:
-            page._starting = True
-            page._tasks.start_soon(self._start_in_order, page)
-
-    async def _start_in_order(self, page: RunningPage) -> None:
-        # handlers start in arrival order. trio starts tasks in any order, so each is waited
-        # for until it has begun.
-        assert page._tasks is not None, "a page that hears is running"
-        try:
-            while page._to_start:
-                listener, payload = page._to_start.popleft()
-                begun = anyio.Event()
-                page._tasks.start_soon(self._run_listener, page, listener, payload, begun)
-                await begun.wait()
-        finally:
-            page._starting = False
+        page.runners.start(self._run_listener, page, listener, payload)
 
     async def _run_listener(
         self,
         page: RunningPage,
         listener: Listener,
         payload: dict[str, Any],
-        begun: anyio.Event | None,
     ) -> None:
-        if begun is not None:
-            begun.set()
         try:
             result = listener(payload)
-            if inspect.isawaitable(result):
+            # Nearly all of them are async functions, and that is seen at once.
+            if type(result) is CoroutineType or inspect.isawaitable(result):
                 await result
         except BaseException as error:
             if not is_theirs(error):

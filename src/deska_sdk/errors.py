@@ -6,19 +6,19 @@ the table below and never holds a word of a page, of an exception or of a value 
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from attrs import asdict
 
+from deska_sdk._words import Word
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     from deska_sdk.problems import Fault, Problem
 
 
-class AgentCode(StrEnum):
+class AgentCode(Word):
     """Why an agent's call was refused (A-9)."""
 
     TURNED_OFF = "turned_off"
@@ -45,7 +45,7 @@ class AgentCode(StrEnum):
     READ_DEFERRED = "read_deferred"
 
 
-class PageCode(StrEnum):
+class PageCode(Word):
     """Why something a page asked for was refused (A-5, G-1, G-3)."""
 
     INVALID_ARGS = "invalid_args"
@@ -54,7 +54,7 @@ class PageCode(StrEnum):
     UNSUPPORTED = "unsupported"
 
 
-class PersonCode(StrEnum):
+class PersonCode(Word):
     """Why something the person, or the program for them, asked for was refused (C-3, P-6)."""
 
     ASSISTANT_TASK = "assistant_task"

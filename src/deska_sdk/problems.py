@@ -5,10 +5,9 @@ Both are data: a code or rule, a place as a JSON Pointer, and one sentence made 
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from attrs import field, frozen
 
+from deska_sdk._words import Word
 from deska_sdk.limits import DEFAULT_LIMITS
 from deska_sdk.text import escape_invisible
 
@@ -30,7 +29,7 @@ class Problem:
     column: int | None = None
 
 
-class Rule(StrEnum):
+class Rule(Word):
     """The kinds of fault a value can have (D-7, D-8, D-11)."""
 
     UNKNOWN_PROPERTY = "unknown_property"

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from deska_sdk.handles import ImageHandle
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
+from deska_sdk.notices import Notice, NoticeKind, Notify
 from deska_sdk.panels.asks import Asks
 from deska_sdk.panels.calls import Calls
 from deska_sdk.panels.deferred import Deferrals
@@ -38,9 +39,6 @@ from deska_sdk.panels.effects import (
     EncodeImage,
     FindFiles,
     Init,
-    Notice,
-    NoticeKind,
-    Notify,
     OfferButton,
     ReadImage,
     Reply,
@@ -284,9 +282,9 @@ class Router:
         handler = self._handlers.get(type(event))
         if handler is None:
             raise TypeError("step takes an event of deska_sdk.router")
-        self._steps.begin(now)
-        handler(event, self._steps.now)
-        self._tasks.go_on(self._steps.now)
+        now = self._steps.begin(now)
+        handler(event, now)
+        self._tasks.go_on(now)
         effects = tuple(self._effects)
         self._effects.clear()
         return effects
@@ -294,6 +292,16 @@ class Router:
     def next_deadline(self) -> float | None:
         """When the next deadline falls; ``None`` where nothing is waited for."""
         return self._steps.deadlines.next()
+
+    @property
+    def notifying(self) -> bool:
+        """Whether ``Notify`` is among the effects. It is, until a host that has nobody to tell
+        says no: each call brings two."""
+        return self._steps.notifying
+
+    @notifying.setter
+    def notifying(self, wanted: bool) -> None:
+        self._steps.notifying = wanted
 
     @property
     def pending(self) -> int:
@@ -399,7 +407,7 @@ class Router:
             self._close_page(before.instance)
             self._effects.append(ClosePage(before.instance))
         self._desk.start_page(event.instance, event.panel, event.kind)
-        self._effects.append(Notify(Notice(NoticeKind.PAGE_STARTED, event.panel)))
+        self._steps.notify(NoticeKind.PAGE_STARTED, event.panel)
 
     def _page_ready(self, instance: str) -> None:
         page = self._desk.pages.get(instance)
@@ -414,4 +422,4 @@ class Router:
             self._calls.close_page(page)
             self._desk.close_page(instance)
             self._offers.close_page(page)
-            self._effects.append(Notify(Notice(NoticeKind.PAGE_CLOSED, page.panel.manifest.id)))
+            self._steps.notify(NoticeKind.PAGE_CLOSED, page.panel.manifest.id)

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import frozen
 
+from deska_sdk.notices import Notice, NoticeKind, Notify
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deska_sdk.errors import PersonCode
+    from deska_sdk.errors import AgentCode, PersonCode
     from deska_sdk.handles import ImageHandle
     from deska_sdk.limits import Limits
     from deska_sdk.records import Record
@@ -101,6 +103,9 @@ class Deadlines:
 
     def pop_due(self, now: float) -> tuple[float, Callable[[float], None]] | None:
         """The earliest deadline at or before ``now``: when it fell, and who hears it."""
+        # One that was cleared is never later than the live ones behind it.
+        if not self._heap or self._heap[0][0] > now:
+            return None
         when = self.next()
         if when is None or when > now:
             return None
@@ -117,6 +122,8 @@ class Steps:
         self.limits = limits
         self.emit = emit
         self.deadlines = Deadlines()
+        #: Whether anybody hears notices.
+        self.notifying = True
         #: The time of the step, or of the deadline, that is being done.
         self.now = float("-inf")
         self._waiting: dict[int, Callable[[Any, float], None]] = {}
@@ -125,16 +132,20 @@ class Steps:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def begin(self, now: float) -> None:
+    def begin(self, now: float) -> float:
         """Let every deadline at or before ``now`` fall, the earliest first (A-3).
+
+        Returns the time of the step.
 
         Time never runs backwards: an earlier ``now`` is taken as the latest one seen.
         """
-        now = max(now, self.now)
+        if now < self.now:
+            now = self.now
         while (due := self.deadlines.pop_due(now)) is not None:
             self.now, fall = due
             fall(self.now)
         self.now = now
+        return now
 
     def start(self, done: Callable[[Any, float], None]) -> int:
         """An op for an effect that the host starts; ``done`` takes its completion."""
@@ -154,6 +165,18 @@ class Steps:
         """Nobody waits for ``op`` any more; without one, or an ended one: nothing."""
         if op is not None and self._waiting.pop(op, None) is not None:
             self.emit(CancelOp(op))
+
+    def notify(
+        self,
+        kind: NoticeKind,
+        panel: str = "",
+        task: str = "",
+        action: str = "",
+        code: AgentCode | None = None,
+    ) -> None:
+        """Tell the embedder that something happened (B-2)."""
+        if self.notifying:
+            self.emit(Notify(Notice(kind, panel, task, action, code)))
 
     def persist(self, records: tuple[Record, ...], done: Callable[[Committed, float], None]) -> int:
         """Have records written; ``done`` hears how it went."""

@@ -215,10 +215,11 @@ for line in sys.stdin:
     writer = os.fork()
     if not writer:
         try:
+            # First of all, so that whoever kills it knows whom.
+            print("writer", os.getpid(), flush=True)
             write(sys.argv[1], line.strip())
         finally:
             os._exit(1)
-    print("writer", writer, flush=True)
     os.waitpid(writer, 0)
     print("dead", 0, flush=True)
 """

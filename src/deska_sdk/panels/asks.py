@@ -10,13 +10,11 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from deska_sdk.errors import PersonCode
+from deska_sdk.notices import NoticeKind
 from deska_sdk.panels.consent import sheet_of
 from deska_sdk.panels.effects import (
     ClosePage,
     Connected,
-    Notice,
-    NoticeKind,
-    Notify,
     ShowSheet,
 )
 from deska_sdk.panels.events import (
@@ -95,14 +93,14 @@ class Asks:
                     self._end(connection, Cause.DISCONNECTED, DeferredCause.DISCONNECTED)
                     self._desk.drop_connection(task, panel)
                     self.tell_pages(connection.panel)
-                    self._notify(NoticeKind.DISCONNECTED, panel, task)
+                    self._steps.notify(NoticeKind.DISCONNECTED, panel, task)
             case SwitchAsked(on=False) if self._desk.on:
                 self._desk.on = False
                 for installed in self._desk.panels.values():
                     for connection in installed.connections.values():
                         self._end(connection, Cause.TURNED_OFF, DeferredCause.TURNED_OFF)
                     self.tell_pages(installed)
-                self._notify(NoticeKind.TURNED_OFF)
+                self._steps.notify(NoticeKind.TURNED_OFF)
             case _:
                 pass
 
@@ -180,18 +178,18 @@ class Asks:
             case InstallAsked(manifest=manifest):
                 self._close_pages(manifest.id)
                 self._desk.apply(records)
-                self._notify(NoticeKind.INSTALLED, manifest.id)
+                self._steps.notify(NoticeKind.INSTALLED, manifest.id)
             case UninstallAsked(panel=panel):
                 installed = self._desk.panels[panel]
                 for connection in tuple(installed.connections.values()):
                     self._end(connection, Cause.DISCONNECTED, DeferredCause.DISCONNECTED)
                 self._close_pages(panel)
                 self._desk.apply(records)
-                self._notify(NoticeKind.UNINSTALLED, panel)
+                self._steps.notify(NoticeKind.UNINSTALLED, panel)
             case ConnectAsked(task=task, panel=panel):
                 self._desk.apply(records)
                 self.tell_pages(self._desk.panels[panel])
-                self._notify(NoticeKind.CONNECTED, panel, task)
+                self._steps.notify(NoticeKind.CONNECTED, panel, task)
             case DisconnectAsked():
                 self._desk.apply(records)
             case SwitchAsked(on=on):
@@ -199,7 +197,7 @@ class Asks:
                 if on:
                     for installed in self._desk.panels.values():
                         self.tell_pages(installed)
-                    self._notify(NoticeKind.TURNED_ON)
+                    self._steps.notify(NoticeKind.TURNED_ON)
         # What was taken away while the store was writing stays away.
         for later in self._waiting:
             self._at_once(later)
@@ -218,7 +216,4 @@ class Asks:
             self._desk.close_page(page.instance)
             self._offers.close_page(page)
             self._emit(ClosePage(page.instance))
-            self._notify(NoticeKind.PAGE_CLOSED, panel)
-
-    def _notify(self, kind: NoticeKind, panel: str = "", task: str = "") -> None:
-        self._emit(Notify(Notice(kind, panel, task)))
+            self._steps.notify(NoticeKind.PAGE_CLOSED, panel)

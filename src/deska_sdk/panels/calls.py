@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, cast
 from attrs import field, frozen
 
 from deska_sdk.errors import AgentCode, InvalidValue
+from deska_sdk.notices import NoticeKind
 from deska_sdk.panels.desk import Connection, Offered, Page, Route
 from deska_sdk.panels.effects import (
     Count,
     Deliver,
-    Notice,
-    NoticeKind,
-    Notify,
     ReadImage,
     Reply,
 )
@@ -108,6 +106,7 @@ class Calls:
             event.request,
             event.call_id,
             event.turn,
+            event.panel,
             connection,
             offered,
             checked,
@@ -119,9 +118,7 @@ class Calls:
         if installed is not None:
             declared = event.action if event.action in installed.actions else ""
             self._emit(Count(event.panel, declared, code))
-            self._emit(
-                Notify(Notice(NoticeKind.CALL_ENDED, event.panel, event.task, declared, code))
-            )
+            self._steps.notify(NoticeKind.CALL_ENDED, event.panel, event.task, declared, code)
         text = refusal_text(code, self._limits, invalid=refusal.invalid)
         self._emit(Reply(event.request, text, code=code))
 
@@ -174,10 +171,11 @@ class Calls:
                 if revision is not None:
                     # the page receives its own revision, which need not fit maxLength.
                     container[key] = revision
-        for (container, key), image in zip(checked.images, request.images, strict=True):
-            container[key] = image
-        # From here on the images are the page's; their bytes count until the call ends.
-        request.images.clear()
+        if request.images:
+            for (container, key), image in zip(checked.images, request.images, strict=True):
+                container[key] = image
+            # From here on the images are the page's; their bytes count until the call ends.
+            request.images.clear()
         assert page is not None, "a request is delivered to the page its route named"
         self._requests.move(request, Cause.IMAGES_READ)
         request.page, request.ask = page, AskState.DELIVERED
@@ -193,11 +191,11 @@ class Calls:
                 page.instance,
                 request.call_id,
                 name,
-                cast("dict[str, object]", checked.value),
-                tuple(checked.images),
+                checked.value,
+                tuple(checked.images) if checked.images else (),
             )
         )
-        self._emit(Notify(Notice(NoticeKind.CALL_STARTED, request.panel_id, connection.task, name)))
+        self._steps.notify(NoticeKind.CALL_STARTED, request.panel_id, connection.task, name)
         if request.offered.output is not None and self._tasks.must_defer(connection.task):
             self._requests.move(request, Cause.DEFERRED)
             self._deferrals.take_over(request, page, now)

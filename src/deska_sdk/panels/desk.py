@@ -330,8 +330,9 @@ def _refused(attached: TaskAttached) -> PersonCode | None:
 
     A connection from before it became such a task stays and is not used.
     """
-    unsupervised = None if attached.supervised else PersonCode.UNSUPERVISED_TASK
-    return _REFUSED_KINDS.get(attached.kind, unsupervised)
+    if attached.kind is TaskKind.LOCAL:
+        return None if attached.supervised else PersonCode.UNSUPERVISED_TASK
+    return _REFUSED_KINDS[attached.kind]
 
 
 _REFUSED_KINDS = {

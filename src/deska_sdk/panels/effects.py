@@ -6,11 +6,11 @@ Effects marked *starts* are done in the background and end with the completion e
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from attrs import field, frozen
 
+from deska_sdk.notices import Notify
 from deska_sdk.steps import CancelOp, Done, Persist, Release
 from deska_sdk.tasks.effects import TaskEffect
 
@@ -159,47 +159,6 @@ class Count:
     code: AgentCode | None
     #: False for what became of a deferred read, which was counted when it was called.
     called: bool = True
-
-
-class NoticeKind(StrEnum):
-    """What an embedder can be told about."""
-
-    INSTALLED = "installed"
-    UNINSTALLED = "uninstalled"
-    CONNECTED = "connected"
-    DISCONNECTED = "disconnected"
-    TURNED_ON = "turned_on"
-    TURNED_OFF = "turned_off"
-    PAGE_STARTED = "page_started"
-    PAGE_CLOSED = "page_closed"
-    CALL_STARTED = "call_started"
-    CALL_ENDED = "call_ended"
-    #: A row stands in the task; the person's side shows it.
-    ROW_SHOWN = "row_shown"
-    #: An approval, or the confirmation of what the assistant asked, waits for the person.
-    APPROVAL_ASKED = "approval_asked"
-    CONFIRMATION_ASKED = "confirmation_asked"
-    #: The panel's *Send to task* button went on, off, or shows something else.
-    OFFER_CHANGED = "offer_changed"
-
-
-@frozen
-class Notice:
-    """Something happened. A notice never carries what an agent or a page said (B-2)."""
-
-    kind: NoticeKind
-    panel: str = ""
-    task: str = ""
-    #: Only an action that the panel declares.
-    action: str = ""
-    code: AgentCode | None = None
-
-
-@frozen
-class Notify:
-    """Publish a notice to the embedder."""
-
-    notice: Notice
 
 
 Effect = (

@@ -133,22 +133,22 @@ class Finishing:
     def _encode(self, request: Request, now: float) -> None:
         assert request.read is not None, "only an accepted read is encoded"
         self._requests.move(request, Cause.READ_ACCEPTED)
+        if not request.read.file_ids:
+            return self._fence(request, Cause.IMAGES_DONE, now)
 
         def done(when: float, late: bool) -> None:
             self._fence(request, Cause.DEADLINE if late else Cause.IMAGES_DONE, when)
 
         request.encoding = Encoding(request.panel_id, request.read.file_ids, done)
-        self._requests.encoder.start(request.encoding, now)
+        return self._requests.encoder.start(request.encoding, now)
 
     def _fence(self, request: Request, cause: Cause, now: float) -> None:
         """Build the text before the switch: what is too large pauses nothing."""
         assert request.read is not None, "only an accepted read is fenced"
-        assert request.encoding is not None, "its images are done"
         manifest = request.connection.panel.manifest
+        numbers = {} if request.encoding is None else request.encoding.numbers
         try:
-            request.text = fenced(
-                manifest.id, manifest.name, request.read, request.encoding.numbers, self._limits
-            )
+            request.text = fenced(manifest.id, manifest.name, request.read, numbers, self._limits)
         except TooLarge:
             self._requests.move(request, Cause.ANSWER_TOO_LARGE)
             return
@@ -161,9 +161,10 @@ class Finishing:
         task = self._requests.tasks.get(request.connection.task)
         assert task is not None, "a task that leaves ends its calls"
         entering = request.entering = Entering(self._requests, request)
-        self._steps.deadlines.set(
-            request,
-            now + self._limits.switching_seconds,
-            lambda _: self._requests.move(request, Cause.DEADLINE),
-        )
         task.pause.content(entering, now)
+        if request.entering is entering:
+            self._steps.deadlines.set(
+                request,
+                now + self._limits.switching_seconds,
+                lambda _: self._requests.move(request, Cause.DEADLINE),
+            )

@@ -94,9 +94,8 @@ class PageCore:
         checked = check_message(message, Direction.TO_PAGE)
         match checked["type"]:
             case "agent.action":
-                heard = Hear(
-                    "agent.action", {key: checked[key] for key in ("callId", "action", "input")}
-                )
+                call_id, action, given = checked["callId"], checked["action"], checked["input"]
+                heard = Hear("agent.action", {"callId": call_id, "action": action, "input": given})
                 if "agent.action" in self._listening:
                     return heard
                 self._early.append(heard)

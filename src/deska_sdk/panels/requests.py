@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 
 from deska_sdk.errors import AgentCode
-from deska_sdk.panels.effects import Count, Notice, NoticeKind, Notify, Reply
+from deska_sdk.notices import NoticeKind
+from deska_sdk.panels.effects import Count, Reply
 from deska_sdk.panels.refusals import refusal_text
 from deska_sdk.panels.tables import (
     ASK,
@@ -40,6 +41,7 @@ class Request:
     id: str
     call_id: str
     turn: str
+    panel_id: str
     connection: Connection
     offered: Offered
     checked: Checked
@@ -58,10 +60,6 @@ class Request:
     #: Its content, on the way into the turn.
     entering: Entering | None = None
     text: str = ""
-
-    @property
-    def panel_id(self) -> str:
-        return self.connection.panel.manifest.id
 
 
 @define(eq=False)
@@ -129,9 +127,11 @@ class Requests:
 
     def _stop_waiting(self, request: Request) -> None:
         steps = self.steps
-        steps.deadlines.clear(request)
-        steps.cancel(request.op)
-        request.op = None
+        if request.timer is not None:
+            steps.deadlines.clear(request)
+        if request.op is not None:
+            steps.cancel(request.op)
+            request.op = None
         if request.entering is not None:
             entering, request.entering = request.entering, None
             task = self.tasks.get(request.connection.task)
@@ -165,7 +165,5 @@ class Requests:
         counted = None if code is AgentCode.READ_DEFERRED else code
         name = action.name
         self.steps.emit(Count(request.panel_id, name, counted))
-        self.steps.emit(
-            Notify(Notice(NoticeKind.CALL_ENDED, request.panel_id, connection.task, name, code))
-        )
+        self.steps.notify(NoticeKind.CALL_ENDED, request.panel_id, connection.task, name, code)
         self.steps.emit(reply)

@@ -6,14 +6,13 @@ documentation are drawn from these tables.
 
 from __future__ import annotations
 
-from enum import StrEnum
-
 from attrs import frozen
 
+from deska_sdk._words import Word
 from deska_sdk.errors import AgentCode
 
 
-class RequestState(StrEnum):
+class RequestState(Word):
     """Where an agent's request stands. The three ``finishing`` states are A-6's one."""
 
     PREPARING = "preparing"
@@ -29,7 +28,7 @@ class RequestState(StrEnum):
         return self.value.startswith("finishing")
 
 
-class Cause(StrEnum):
+class Cause(Word):
     """What moves an agent's request."""
 
     IMAGES_READ = "images read"
@@ -104,7 +103,7 @@ REQUEST: dict[tuple[RequestState, Cause], Move] = {
 }
 
 
-class AskState(StrEnum):
+class AskState(Word):
     """Where the page's ask stands. Only a delivered ask takes an answer."""
 
     DELIVERED = "delivered"
@@ -113,7 +112,7 @@ class AskState(StrEnum):
     DROPPED = "dropped"
 
 
-class AskCause(StrEnum):
+class AskCause(Word):
     """What moves a page's ask."""
 
     ACCEPT = "accept"
@@ -140,7 +139,7 @@ ASK_CAUSE: dict[Cause, AskCause] = {
 }
 
 
-class DeferredState(StrEnum):
+class DeferredState(Word):
     """Where a deferred read stands: a message of the panel's that is still to come (S-7)."""
 
     ASKED = "asked"
@@ -150,7 +149,7 @@ class DeferredState(StrEnum):
     DROPPED = "dropped"
 
 
-class DeferredCause(StrEnum):
+class DeferredCause(Word):
     """What moves a deferred read."""
 
     ACCEPTED = "answer accepted"

@@ -67,8 +67,8 @@ class Checker:
     """Checks values against one schema. Making one is cheap: code is generated at first use."""
 
     __slots__ = (
-        "_engine", "_functions", "_judges_later", "_kind", "_read", "check", "check_json", "limits",
-        "line", "node", "side",
+        "_copy", "_engine", "_functions", "_judges_later", "_kind", "_read", "check", "check_json",
+        "limits", "line", "node", "side",
     )  # fmt: skip
 
     # The quick ways are made when they are first asked for, by ``__getattr__``, and then stand here
@@ -86,6 +86,8 @@ class Checker:
     #: may hold something invisible, and be longer than an answer may be.
     line: Callable[[object], bytes | None]
     _read: Quick
+    #: The function for :attr:`Given.OBJECT`.
+    _copy: Check
 
     def __init__(
         self,
@@ -118,7 +120,12 @@ class Checker:
 
         :raises InvalidValue: with at most ``limits.faults`` faults, in order (D-7).
         """
-        return self._accept(value, Given.OBJECT)
+        images: list[Slot] = []
+        counters: list[Slot] = []
+        new = self._copy(value, images, counters)
+        if new is None:
+            self._refuse(value, None)
+        return Checked(new, images, counters, self.side)
 
     def examine_json(self, text: JsonText) -> Checked:
         """The same for JSON text, a ``str`` or UTF-8 (D-11).
@@ -149,6 +156,7 @@ class Checker:
             "check_json": self._make_check_json,
             "line": self._make_line,
             "_read": self._make_read,
+            "_copy": self._make_copy,
         }.get(name)
         if make is None:
             raise AttributeError(name=name, obj=self)
@@ -169,6 +177,9 @@ class Checker:
     def _make_check_json(self) -> Callable[[JsonText], dict[str, Any]]:
         read = self._reader()
         return asking(read, self._check_json_slowly) if read else self._check_json_slowly
+
+    def _make_copy(self) -> Check:
+        return self._function(Given.OBJECT)
 
     def _make_read(self) -> Quick:
         return self._reader() or cannot_tell

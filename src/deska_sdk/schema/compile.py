@@ -62,6 +62,9 @@ if TYPE_CHECKING:
 class Given(Enum):
     """What is known about a value before it is checked; each has its own function."""
 
+    # Looked up at every call, and an enumeration's own hash is a Python function.
+    __hash__ = object.__hash__
+
     #: Anything a caller passed. It is copied while it is checked, and never changed (D-9).
     OBJECT = "object"
     #: What strict JSON text was decoded to: plain, and ours to write to.

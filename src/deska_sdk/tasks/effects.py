@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
+
+from deska_sdk._words import Word
 
 if TYPE_CHECKING:
     from deska_sdk.errors import AgentCode
@@ -24,7 +25,7 @@ class SwitchMode:
     mode: str
 
 
-class RowKind(StrEnum):
+class RowKind(Word):
     """Why a row stands in a task (S-1, S-2, S-6)."""
 
     PAUSED = "paused"

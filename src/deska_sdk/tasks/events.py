@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 
+from deska_sdk._words import Word
 from deska_sdk.tasks.modes import DEFAULT_MODES, Modes
 
 if TYPE_CHECKING:
     from deska_sdk.tasks.queue import Message
 
 
-class TaskKind(StrEnum):
+class TaskKind(Word):
     """What runs a task. Only local tasks connect (C-3)."""
 
     LOCAL = "local"
@@ -22,7 +22,7 @@ class TaskKind(StrEnum):
     REMOTE = "remote"
 
 
-class Switches(StrEnum):
+class Switches(Word):
     """When an agent can be put into Supervised (S-7)."""
 
     MID_TURN = "mid_turn"
@@ -30,14 +30,14 @@ class Switches(StrEnum):
     NEVER = "never"
 
 
-class Who(StrEnum):
+class Who(Word):
     """Who asks for something that the person's own word decides (S-5)."""
 
     PERSON = "person"
     ASSISTANT = "assistant"
 
 
-class TurnEnd(StrEnum):
+class TurnEnd(Word):
     """How a turn ended. Stopping and interrupting drop the task's deferred reads (S-7)."""
 
     COMPLETED = "completed"
@@ -46,14 +46,14 @@ class TurnEnd(StrEnum):
     INTERRUPTED = "interrupted"
 
 
-class HostTool(StrEnum):
+class HostTool(Word):
     """Tools of the host that a pause holds back (S-4)."""
 
     PREVIEW = "preview"
     SUBAGENT = "subagent"
 
 
-class Answer(StrEnum):
+class Answer(Word):
     """What the person says to a request for an approval."""
 
     ONCE = "once"

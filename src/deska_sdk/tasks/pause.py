@@ -6,9 +6,9 @@ Content of a panel enters a turn only when the task is in Supervised. Whoever ha
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
+from deska_sdk._words import Word
 from deska_sdk.records import PauseRecord
 from deska_sdk.tasks import rows
 from deska_sdk.tasks.effects import RowKind, ShowRow, SwitchMode
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deska_sdk.tasks.modes import Modes
 
 
-class Outcome(StrEnum):
+class Outcome(Word):
     """How a change of mode went."""
 
     DONE = "done"
@@ -76,6 +76,7 @@ class Pause:
         # Every mode the agent may be in: more than one while a switch is on its way, and after
         # one of which nobody knows how it went.
         self._may_be = frozenset((mode,))
+        self._only_supervised = frozenset((modes.supervised,))
         self._supervised_start = False
         # The mode that comes back; the panels that sent content since it left, and in this turn.
         self._before = mode
@@ -119,7 +120,7 @@ class Pause:
 
     @property
     def _is_supervised(self) -> bool:
-        return self._may_be == frozenset((self._modes.supervised,))
+        return self._may_be == self._only_supervised
 
     # --- content
 

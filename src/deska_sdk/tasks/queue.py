@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from attrs import evolve, field, frozen
 
+from deska_sdk._words import Word
 from deska_sdk.errors import PersonCode
 
 if TYPE_CHECKING:
     from deska_sdk.handles import ImageHandle
 
 
-class Sender(StrEnum):
+class Sender(Word):
     """Whose message it is."""
 
     PERSON = "person"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
+from deska_sdk._words import Word
 
 
-class PauseState(StrEnum):
+class PauseState(Word):
     """Where the pause of a task stands."""
 
     NONE = "none"
@@ -14,7 +14,7 @@ class PauseState(StrEnum):
     RESTORING = "restoring"
 
 
-class PauseCause(StrEnum):
+class PauseCause(Word):
     """What moves it."""
 
     CONTENT = "content"

@@ -255,6 +255,8 @@ class Tasks:
 
     def go_on(self, now: float) -> None:
         """At the end of a step: start what waited behind a message that went away in it."""
+        if not self._look_again:
+            return
         look_again, self._look_again = self._look_again, set()
         for name in look_again:
             task = self._tasks.get(name)
