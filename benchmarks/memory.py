@@ -1,7 +1,7 @@
 """What idle connections and open calls take of memory; a process of its own for each question.
 
-``python -m benchmarks.memory connections`` and ``… calls`` print one line of JSON. A process that
-measured other things before would answer with what those left behind.
+``python -m benchmarks.memory connections traced auto`` and ``… calls …`` print one line of JSON. A
+process that measured other things before would answer with what those left behind.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import tracemalloc
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from deska_host import Host, ManualClock
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from deska_host import Agent
+    from deska_sdk.codec import Codec
 
 _TEXT: Final = {"type": "object", "properties": {"text": {"type": "string", "maxLength": 100}}}
 
@@ -77,9 +78,11 @@ def resident() -> int:
 
 
 @asynccontextmanager
-async def desk(panels: int, tasks: int, gate: Gate) -> AsyncIterator[tuple[Host, list[Agent]]]:
+async def desk(
+    panels: int, tasks: int, gate: Gate, codec: Codec
+) -> AsyncIterator[tuple[Host, list[Agent]]]:
     """A host with running panels and tasks in a turn, and no connection yet."""
-    async with Host(clock=ManualClock()) as host:
+    async with Host(clock=ManualClock(), codec=codec) as host:
         for place in range(panels):
             await host.install(panel(f"p{place}"), page=gate.page)
             await host.start_page(f"p{place}")
@@ -95,9 +98,11 @@ async def connect(host: Host, panels: int, tasks: int) -> None:
             await host.person.connect(f"t{task}", f"p{place}", consent=consent)
 
 
-async def connections(count: Callable[[], int], panels: int = 100, tasks: int = 100) -> Any:
+async def connections(
+    count: Callable[[], int], codec: Codec, panels: int = 100, tasks: int = 100
+) -> Any:
     """The bytes of one idle connection among 10,000."""
-    async with desk(panels, tasks, Gate()) as (host, _):
+    async with desk(panels, tasks, Gate(), codec) as (host, _):
         await connect(host, 1, 1)
         before = count()
         await connect(host, panels, tasks)
@@ -105,10 +110,10 @@ async def connections(count: Callable[[], int], panels: int = 100, tasks: int = 
         return {"connections": number, "each": (count() - before) / number}
 
 
-async def calls(count: Callable[[], int], panels: int = 40, tasks: int = 5) -> Any:
+async def calls(count: Callable[[], int], codec: Codec, panels: int = 40, tasks: int = 5) -> Any:
     """The bytes that open calls hold: at 1/4, 1/2 and all of them, and when all have ended."""
     gate = Gate()
-    async with desk(panels, tasks, gate) as (host, agents):
+    async with desk(panels, tasks, gate, codec) as (host, agents):
         await connect(host, panels, tasks)
         await _opened(gate, agents, panels, 1)  # what the first call of all compiles and imports
         before = count()
@@ -144,12 +149,12 @@ async def _opened(
 
 def main() -> None:
     """Answer one question."""
-    question, how = sys.argv[1:]
+    question, how, codec = sys.argv[1:]
     if how == "traced":
         tracemalloc.start()
     count = {"traced": traced, "resident": resident}[how]
     answer = {"connections": connections, "calls": calls}[question]
-    print(json.dumps(asyncio.run(answer(count))))
+    print(json.dumps(asyncio.run(answer(count, cast("Codec", codec)))))
 
 
 if __name__ == "__main__":

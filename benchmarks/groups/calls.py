@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,6 @@ from benchmarks import ours, peers
 from benchmarks.bench import Options, Outcome
 from benchmarks.groups.json_text import compared
 from benchmarks.harness import Candidate, Timings, measure_async
-from benchmarks.without import Asked
 from deska_host import Host
 
 if TYPE_CHECKING:
@@ -78,9 +76,9 @@ async def _page(deska: Any) -> None:
     await deska.ready()
 
 
-async def open_host(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
+async def open_host(stack: AsyncExitStack, codec: ours.Codec) -> Callable[..., Awaitable[Any]]:
     """A host with one connected panel; what is returned calls one of its actions."""
-    host = await stack.enter_async_context(Host())
+    host = await stack.enter_async_context(Host(codec=codec))
     await host.install(_PANEL, page=_page)
     await host.start_page("notes")
     task = host.attach_task("task")
@@ -151,12 +149,15 @@ async def _peers(stack: AsyncExitStack) -> dict[str, Any]:
     return calls
 
 
-async def measured(options: Options, codec: ours.Codec) -> dict[str, Timings]:
-    """The timings of both tools, ours with one codec."""
+async def measured(options: Options) -> dict[str, Timings]:
+    """The timings of both tools."""
     rng = options.rng("calls")
     timings: dict[str, Timings] = {}
     async with AsyncExitStack() as stack:
-        calls = {ours.NAMES[codec]: await open_host(stack), **await _peers(stack)}
+        calls: dict[str, Any] = {
+            ours.NAMES[codec]: await open_host(stack, codec) for codec in ours.codecs()
+        }
+        calls |= await _peers(stack)
         for tool, (name, given) in _TOOLS.items():
             candidates = [
                 Candidate(candidate, _bound(call, name), given) for candidate, call in calls.items()
@@ -174,29 +175,11 @@ def _bound(call: Any, name: str) -> Callable[[Any], Awaitable[Any]]:
 def run(options: Options) -> Outcome:
     """Measure a write and a small read."""
     outcome = Outcome()
-    codecs = ours.codecs()
-    for codec in codecs:
-        if codec == codecs[0]:
-            timings = asyncio.run(measured(options, codec))
-        else:
-            words = map(str, (options.seed, options.effort, options.sample))
-            told = Asked("benchmarks.groups.calls", *words, speed=False).answer()
-            timings = {tool: Timings(seconds) for tool, seconds in told.items()}
+    timings = asyncio.run(measured(options))
+    for codec in ours.codecs():
         mine = ours.NAMES[codec]
         outcome.tables.append(compared("A whole call in one process", mine, timings))
         for tool, timing in timings.items():
             if _MCP in timing:
                 outcome.claim(f"calls.mcp.no-strip.{tool}", codec, timing.ratio(_MCP, mine))
     return outcome
-
-
-def main() -> None:
-    """Measure without the libraries of the extra, and print the seconds as one line of JSON."""
-    seed, effort, sample = sys.argv[1:]
-    options = Options(seed=int(seed), effort=float(effort), sample=float(sample))
-    timings = asyncio.run(measured(options, "stdlib"))
-    print(json.dumps({tool: timing.seconds for tool, timing in timings.items()}))
-
-
-if __name__ == "__main__":
-    main()

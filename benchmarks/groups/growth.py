@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 
 from benchmarks import memory, ours
+from benchmarks.asked import Asked
 from benchmarks.bench import Chart, Curve, Options, Outcome, duration, table, times
 from benchmarks.cases import an_array, an_object, case, sentence, text
 from benchmarks.harness import Candidate, Timings, measure
-from benchmarks.without import Asked
 from deska_sdk import check_panel
 from deska_sdk.panels.consent import fingerprint
 from deska_sdk.records import ConnectionRecord, ConsentRecord, InstallRecord
@@ -49,13 +47,7 @@ def run(options: Options) -> Outcome:
     codecs = ours.codecs()
     for codec in codecs:
         for of_what in _STEPS:
-            if codec == codecs[0]:
-                timing = dispatch(options, of_what)
-            else:
-                words = map(str, (of_what, options.seed, options.effort, options.sample))
-                told = Asked("benchmarks.groups.growth", *words, speed=False).answer()
-                timing = Timings(told)
-            _show_dispatch(outcome, codec, of_what, timing)
+            _show_dispatch(outcome, codec, of_what, dispatch(options, of_what, codec))
     _memory(options, outcome, codecs)
     return outcome
 
@@ -120,7 +112,7 @@ def _payloads(options: Options, outcome: Outcome) -> None:
 # --- dispatch
 
 
-def routed(panels: int, tasks: int, actions: int) -> Callable[[Any], None]:
+def routed(panels: int, tasks: int, actions: int, codec: ours.Codec) -> Callable[[Any], None]:
     """What takes one write through a router with ``panels`` × ``tasks`` connections."""
     records: list[Any] = []
     for place in range(panels):
@@ -130,7 +122,7 @@ def routed(panels: int, tasks: int, actions: int) -> Callable[[Any], None]:
         records.append(ConsentRecord(manifest.id, fingerprint(manifest)))
     for number in range(tasks):
         records += [ConnectionRecord(f"t{number}", f"p{place}") for place in range(panels)]
-    router = Router(records)
+    router = Router(records, codec=codec)
     for number in range(tasks):
         router.step(TaskAttached(f"t{number}"), 0.0)
         router.step(TurnStarted(f"t{number}", "1"), 0.0)
@@ -151,13 +143,13 @@ def routed(panels: int, tasks: int, actions: int) -> Callable[[Any], None]:
     return call
 
 
-def dispatch(options: Options, of_what: str) -> Timings:
+def dispatch(options: Options, of_what: str, codec: ours.Codec) -> Timings:
     """The times of one write, by how many of what there are."""
 
     def build(number: int) -> Callable[[Any], None]:
         if of_what == "actions":
-            return routed(1, 1, number)
-        return routed(max(1, number // 100), min(100, number), 1)
+            return routed(1, 1, number, codec)
+        return routed(max(1, number // 100), min(100, number), 1, codec)
 
     candidates = [Candidate(str(number), build(number)) for number in _STEPS[of_what]]
     rounds = options.rounds(25)
@@ -193,7 +185,7 @@ def _memory(options: Options, outcome: Outcome, codecs: tuple[ours.Codec, ...]) 
     ways = ("traced", "resident") if options.full else ("traced",)
     # Side by side, as their times do not matter.
     asked = {
-        (codec, question, how): Asked("benchmarks.memory", question, how, speed=codec == "speed")
+        (codec, question, how): Asked("benchmarks.memory", question, how, codec)
         for codec in codecs
         for question in ("connections", "calls")
         for how in ways
@@ -222,14 +214,3 @@ def _memory(options: Options, outcome: Outcome, codecs: tuple[ours.Codec, ...]) 
         outcome.claim("growth.open-calls.kept-mib", codec, calls["kept"] / _KIB**2)
     chart = Chart("open-calls.svg", "Memory of open calls", "open calls", "bytes", tuple(curves))
     outcome.charts.append(chart)
-
-
-def main() -> None:
-    """Measure dispatch without the extra's libraries; print the seconds as one line of JSON."""
-    of_what, seed, effort, sample = sys.argv[1:]
-    options = Options(seed=int(seed), effort=float(effort), sample=float(sample))
-    print(json.dumps(dispatch(options, of_what).seconds))
-
-
-if __name__ == "__main__":
-    main()

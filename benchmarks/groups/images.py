@@ -2,7 +2,8 @@
 
 All candidates give the same number of pixels. Ours resizes bicubically, as Pillow's ``thumbnail``
 does by default; pyvips takes its own default, Lanczos. Nothing here is a page or a process: it is
-the work that the worker process does.
+the work that the worker process does, with the two threads that it does it with, and beside it with
+one alone. pyvips takes as many threads as there are cores, and Pillow's two steps know only one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from PIL import Image
 from benchmarks import ours, peers, pictures
 from benchmarks.bench import Options, Outcome, duration, table, times
 from benchmarks.harness import Candidate, Timings, measure
+from deska_host._image_worker import Hands
 from deska_sdk import images
 from deska_sdk.limits import Limits
 
@@ -39,8 +41,8 @@ def codecs() -> tuple[ours.Codec, ...]:
     return ("speed", "stdlib") if peers.load("isal") else ("stdlib",)
 
 
-def _ours(codec: ours.Codec) -> Any:
-    how = {"deflate": _DEFLATE[codec]}
+def _ours(codec: ours.Codec, hands: int) -> Any:
+    how: Any = {"deflate": _DEFLATE[codec], "together": Hands(hands)}
     return lambda data: images.to_png(data, _SIDE, limits=_LIMITS, **how)
 
 
@@ -66,7 +68,8 @@ def _vips(pyvips: Any) -> Any:
 def candidates(data: bytes, *, full: bool) -> Iterator[Candidate]:
     """All that make a PNG of a file."""
     for codec in codecs():
-        yield Candidate(ours.NAMES[codec], _ours(codec), data)
+        yield Candidate(ours.NAMES[codec], _ours(codec, 2), data)
+        yield Candidate(f"{ours.NAMES[codec]}, one thread", _ours(codec, 1), data)
     yield Candidate(_PILLOW, _pillow(), data)
     if full:
         yield Candidate(_PILLOW_QUICK, _pillow(compress_level=1), data)

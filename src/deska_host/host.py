@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from deska_sdk.codec import Codec
     from deska_sdk.panels.manifest import Manifest
     from deska_sdk.schema import Kind as CheckerKind
 
@@ -82,6 +83,7 @@ class Host:
     :param images: who decodes images; by default a worker process (I-6).
     :param background: what transparent images are flattened on (I-5).
     :param checker: ``"interpreted"`` for programs that forbid ``exec`` (D-10).
+    :param codec: ``"speed"`` or ``"stdlib"`` for JSON; by default what is installed.
     :param handlers: what the program does for ``deska.save``, ``copy`` and ``notify`` (G-1).
     :param on_page_error: called with a panel's id and what its page raised; a page's text may be
         in it. Off by default (B-2).
@@ -98,6 +100,7 @@ class Host:
         images: ImageExecutor | None = None,
         background: str = "white",
         checker: CheckerKind = "compiled",
+        codec: Codec = "auto",
         handlers: PageHandlers | None = None,
         on_page_error: PageErrorHook | None = None,
         on_switch_error: SwitchErrorHook = log_switch_error,
@@ -108,6 +111,7 @@ class Host:
         self._images = images
         self._background = background
         self._checker: CheckerKind = checker
+        self._codec: Codec = codec
         self._handlers = PageHandlers() if handlers is None else handlers
         self._on_page_error = on_page_error
         self._on_switch_error = on_switch_error
@@ -165,7 +169,7 @@ class Host:
 
     async def _compose(self, store: Store, group: anyio.abc.TaskGroup) -> None:
         keeper = self._keeper = Keeper(store, in_thread=self._path is not None)
-        router = Router(store.load(), limits=self._limits, checker=self._checker)
+        router = Router(store.load(), limits=self._limits, checker=self._checker, codec=self._codec)
         engine = self._engine = Engine(router, self._clock)
         shelf = self._shelf = Shelf()
         self._executor = ImageWorker(self._limits) if self._images is None else self._images

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from deska_sdk.codec import Codec, find
 from deska_sdk.handles import ImageHandle
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 from deska_sdk.notices import Notice, NoticeKind, Notify
@@ -210,6 +211,8 @@ class Router:
     :param records: what the host kept from earlier runs, in the order in which it was committed.
     :param limits: the numbers of the contract.
     :param checker: ``"compiled"``, or ``"interpreted"`` for programs that forbid ``exec`` (D-10).
+    :param codec: ``"speed"`` or ``"stdlib"``; by default what is installed.
+    :raises ImportError: ``codec`` is ``"speed"`` and its libraries are not installed.
     """
 
     def __init__(
@@ -218,7 +221,9 @@ class Router:
         *,
         limits: Limits = DEFAULT_LIMITS,
         checker: CheckerKind = "compiled",
+        codec: Codec = "auto",
     ) -> None:
+        find(codec)  # Now, and not at the first call.
         self._effects: list[Effect] = []
         steps = self._steps = Steps(limits, self._effects.append)
         tasks = self._tasks = Tasks(
@@ -229,7 +234,7 @@ class Router:
             pause_over=lambda task: self._supervision.pause_over(task),
         )
         supervision = self._supervision = Supervision(tasks, steps)
-        desk = self._desk = Desk(tasks, limits, checker)
+        desk = self._desk = Desk(tasks, limits, checker, codec)
         desk.restore(records)
         encoder = Encoder(steps)
         self._deferrals = Deferrals(tasks, steps, encoder)

@@ -207,11 +207,10 @@ def test_the_exact_guard_refuses_what_is_no_json_value(value: object) -> None:
 
 def test_whole_calls_are_measured_without_any_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "_loaded", {"mcp": None, "fastmcp": None})
-    timings = asyncio.run(calls.measured(Options(effort=0, sample=0), "stdlib"))
-    assert {tool: list(timing.seconds) for tool, timing in timings.items()} == {
-        "write": [ours.NAMES["stdlib"]],
-        "read": [ours.NAMES["stdlib"]],
-    }
+    timings = asyncio.run(calls.measured(Options(effort=0, sample=0)))
+    mine = [ours.NAMES[codec] for codec in ours.codecs()]
+    timed = {tool: list(timing.seconds) for tool, timing in timings.items()}
+    assert timed == {"write": mine, "read": mine}
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG", "WebP"])
@@ -221,25 +220,26 @@ def test_the_candidates_for_images_give_the_same_number_of_pixels(
     monkeypatch.setattr(peers, "_loaded", {"pyvips": None})
     data = pictures.encoded(pictures.photograph(1, (2_300, 40)), kind)
     made = [images.check_png(one.run(data)) for one in image_group.candidates(data, full=True)]
-    assert len(made) == 2 + len(image_group.codecs())
+    assert len(made) == 2 + 2 * len(image_group.codecs())
     assert {(one.width, one.height) for one in made} == {(2_048, 36)}
 
 
 @pytest.mark.rule("A-8")
 def test_open_calls_are_counted_while_they_are_open_and_all_end() -> None:
-    told = asyncio.run(memory.calls(lambda: 5, panels=2, tasks=2))
+    told = asyncio.run(memory.calls(lambda: 5, "auto", panels=2, tasks=2))
     assert [number for number, _ in told["points"]] == [48, 100, 200]
     assert told["kept"] == 0
 
 
 def test_idle_connections_are_counted_by_what_each_adds() -> None:
     counts = iter((100, 1_000))
-    told = asyncio.run(memory.connections(lambda: next(counts), panels=3, tasks=4))
+    told = asyncio.run(memory.connections(lambda: next(counts), "auto", panels=3, tasks=4))
     assert told == {"connections": 11, "each": 900 / 11}
 
 
 def test_a_routed_call_is_answered_with_any_number_of_connections() -> None:
-    growth.routed(3, 4, 2)(None)
+    for codec in ours.codecs():
+        growth.routed(3, 4, 2, codec)(None)
 
 
 # --- the unseen payloads

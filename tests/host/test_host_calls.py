@@ -664,3 +664,24 @@ async def test_an_agent_that_is_cancelled_at_any_step_leaves_nothing_pending(
                     await reply.ended()
         await anyio.wait_all_tasks_blocked()
         assert desk.host.pending == 0
+
+
+@pytest.mark.rule("D-11")
+@pytest.mark.parametrize("codec", ["stdlib", "auto"])
+async def test_a_host_gives_the_same_replies_with_either_codec(codec: Any) -> None:
+    async with Host(codec=codec) as host:
+        hands = Hands()
+        await host.install(a_panel())
+        await host.start_page("board", page=hands.main)
+        task = host.attach_task("task-1")
+        await connect(host, "task-1", "board")
+        async with task.turn() as agent:
+            for given in ({"text": 7}, '{"text": "a", "text": 7}', "{", {"text": "a", "x": 1}):
+                assert (await agent.call_action("board", "add", given)).code == "invalid_input"
+
+
+@pytest.mark.rule("D-10")
+async def test_a_codec_that_does_not_exist_is_said_when_the_host_opens() -> None:
+    with pytest.raises(ValueError, match="a codec is auto, stdlib or speed"):
+        async with Host(codec="json"):  # type: ignore[arg-type]
+            pass

@@ -35,11 +35,13 @@ from deska_sdk.tasks.events import TaskKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from deska_sdk.codec import Codec
     from deska_sdk.limits import Limits
     from deska_sdk.panels.deferred import Deferred
     from deska_sdk.panels.events import PageKind
     from deska_sdk.panels.requests import Request
     from deska_sdk.schema import Kind as CheckerKind
+    from deska_sdk.schema import Side
     from deska_sdk.tasks.events import TaskAttached
     from deska_sdk.tasks.tasks import Tasks
 
@@ -105,7 +107,7 @@ class Route:
 class Desk:
     """Everything the router knows but the calls."""
 
-    def __init__(self, tasks: Tasks, limits: Limits, checker: CheckerKind) -> None:
+    def __init__(self, tasks: Tasks, limits: Limits, checker: CheckerKind, codec: Codec) -> None:
         self.limits = limits
         self._tasks = tasks
         self.on = True
@@ -113,6 +115,7 @@ class Desk:
         self.panels: dict[str, Panel] = {}
         self.pages: dict[str, Page] = {}
         self._checker: CheckerKind = checker
+        self._codec: Codec = codec
         self._consents: dict[str, str] = {}
         # Connections by task, in the order in which they were made (L-2).
         self._connections: dict[str, dict[str, Connection]] = {}
@@ -260,13 +263,17 @@ class Desk:
         if action is None or not action.usable:
             # L-4: what the dialect no longer allows is never compiled.
             return None
+
+        def compiled(schema: object, side: Side) -> Checker:
+            return compile_schema(
+                schema, side, limits=self.limits, checker=self._checker, codec=self._codec
+            )
+
         output = action.output
         offered = Offered(
             action,
-            compile_schema(action.input, "input", limits=self.limits, checker=self._checker),
-            None
-            if output is None
-            else compile_schema(output, "output", limits=self.limits, checker=self._checker),
+            compiled(action.input, "input"),
+            None if output is None else compiled(output, "output"),
         )
         panel.offered[name] = offered
         return offered

@@ -34,6 +34,14 @@ if TYPE_CHECKING:
     from deska_sdk.tasks.tasks import Tasks
 
 
+# Naming a member of an enumeration takes as long as two look-ups, and these are on the way of
+# every call.
+_WAITING, _ENDED = RequestState.WAITING, RequestState.ENDED
+_DEFERRED = Cause.DEFERRED
+_READ_DEFERRED = AgentCode.READ_DEFERRED
+_CALL_ENDED = NoticeKind.CALL_ENDED
+
+
 @define(eq=False, repr=False)
 class Request:
     """One call of an agent, from its checks to its reply."""
@@ -115,14 +123,15 @@ class Requests:
         move = REQUEST.get((before, cause))
         if move is None:
             return
-        self._stop_waiting(request)
-        if before is RequestState.WAITING and cause is not Cause.DEFERRED:
+        if request.timer is not None or request.op is not None or request.entering is not None:
+            self._stop_waiting(request)
+        if before is _WAITING and cause is not _DEFERRED:
             assert request.page is not None, "a waiting request has a page"
             assert request.ask is not None, "a waiting request has an ask"
             request.ask = ASK[request.ask, ASK_CAUSE[cause]]
             del request.page.asks[request.call_id]
         request.state = move.to
-        if move.to is RequestState.ENDED:
+        if move.to is _ENDED:
             self._end(request, code or move.code, before)
 
     def _stop_waiting(self, request: Request) -> None:
@@ -162,8 +171,8 @@ class Requests:
             )
             reply = Reply(request.id, text, code=code)
         # S-7: a deferred read is no refusal; what becomes of it is counted when it is known.
-        counted = None if code is AgentCode.READ_DEFERRED else code
+        counted = None if code is _READ_DEFERRED else code
         name = action.name
         self.steps.emit(Count(request.panel_id, name, counted))
-        self.steps.notify(NoticeKind.CALL_ENDED, request.panel_id, connection.task, name, code)
+        self.steps.notify(_CALL_ENDED, request.panel_id, connection.task, name, code)
         self.steps.emit(reply)
