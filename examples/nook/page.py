@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import anyio
+
 from deska_sdk import PageError
 
 EMPTY: dict[str, Any] = {"notes": [], "images": [], "revision": 0}
 
 
 async def main(deska: Any) -> None:
+    # Calls may overlap, and two changes of one board must not.
+    changing = anyio.Lock()
+
     async def board() -> dict[str, Any]:
         return await deska.storage.get("board") or EMPTY
 
@@ -24,28 +29,31 @@ async def main(deska: Any) -> None:
         return {"ok": True, "revision": revision_of(after)}
 
     async def add_note(given: dict[str, Any]) -> dict[str, Any]:
-        now = await board()
-        if len(now["notes"]) == 100:
-            return {"ok": False, "error": "invalid"}
-        return await change(now, notes=[*now["notes"], given["text"]])
+        async with changing:
+            now = await board()
+            if len(now["notes"]) == 100:
+                return {"ok": False, "error": "invalid"}
+            return await change(now, notes=[*now["notes"], given["text"]])
 
     async def edit_note(given: dict[str, Any]) -> dict[str, Any]:
-        now = await board()
-        # The agent names a counter such as "r1"; what arrives here is this page's own revision.
-        if given["revision"] != revision_of(now):
-            return {"ok": False, "error": "conflict", "revision": revision_of(now)}
-        if given["note"] > len(now["notes"]):
-            return {"ok": False, "error": "not_found"}
-        notes = list(now["notes"])
-        notes[given["note"] - 1] = given["text"]
-        return await change(now, notes=notes)
+        async with changing:
+            now = await board()
+            # The agent names a counter such as "r1"; what arrives here is this page's own revision.
+            if given["revision"] != revision_of(now):
+                return {"ok": False, "error": "conflict", "revision": revision_of(now)}
+            if given["note"] > len(now["notes"]):
+                return {"ok": False, "error": "not_found"}
+            notes = list(now["notes"])
+            notes[given["note"] - 1] = given["text"]
+            return await change(now, notes=notes)
 
     async def add_image(given: dict[str, Any]) -> dict[str, Any]:
         # The agent gave a path; what arrives here is a Blob that Deska read and checked.
         kept = await deska.files.put(given["image"])
-        now = await board()
         image = {"file": kept["id"], "caption": given.get("caption", "")}
-        return await change(now, images=[*now["images"], image])
+        async with changing:
+            now = await board()
+            return await change(now, images=[*now["images"], image])
 
     async def read_board(_given: dict[str, Any]) -> dict[str, Any]:
         now = await board()

@@ -5,6 +5,7 @@
 
 from typing import Annotated, Any
 
+import anyio
 from attrs import frozen
 
 from deska_host import Blob, Deska
@@ -33,6 +34,9 @@ NoteText = Annotated[str, MaxLength(2000)]
 Caption = Annotated[str, MaxLength(280)]
 
 EMPTY: dict[str, Any] = {"notes": [], "images": [], "revision": 0}
+
+#: Calls may overlap, and two changes of one board must not.
+changing = anyio.Lock()
 
 
 @frozen
@@ -72,10 +76,11 @@ class Board:
 
 @panel.write("Adds a note to the end of the board.")
 async def add_note(deska: Deska, given: AddNote) -> WriteAnswer:
-    now = await board(deska)
-    if len(now["notes"]) == 100:
-        return WriteAnswer(ok=False, error="invalid")
-    return await change(deska, now, notes=[*now["notes"], given.text])
+    async with changing:
+        now = await board(deska)
+        if len(now["notes"]) == 100:
+            return WriteAnswer(ok=False, error="invalid")
+        return await change(deska, now, notes=[*now["notes"], given.text])
 
 
 @panel.write(
@@ -83,24 +88,26 @@ async def add_note(deska: Deska, given: AddNote) -> WriteAnswer:
     "nothing is replaced and the answer is conflict."
 )
 async def edit_note(deska: Deska, given: EditNote) -> WriteAnswer:
-    now = await board(deska)
-    # The agent names a counter such as "r1"; what arrives here is this page's own revision.
-    if given.revision != revision_of(now):
-        return WriteAnswer(ok=False, error="conflict", revision=revision_of(now))
-    if given.note > len(now["notes"]):
-        return WriteAnswer(ok=False, error="not_found")
-    notes = list(now["notes"])
-    notes[given.note - 1] = given.text
-    return await change(deska, now, notes=notes)
+    async with changing:
+        now = await board(deska)
+        # The agent names a counter such as "r1"; what arrives here is this page's own revision.
+        if given.revision != revision_of(now):
+            return WriteAnswer(ok=False, error="conflict", revision=revision_of(now))
+        if given.note > len(now["notes"]):
+            return WriteAnswer(ok=False, error="not_found")
+        notes = list(now["notes"])
+        notes[given.note - 1] = given.text
+        return await change(deska, now, notes=notes)
 
 
 @panel.write("Adds an image from the task's folder to the board, with an optional caption.")
 async def add_image(deska: Deska, given: AddImage) -> WriteAnswer:
     # The agent gave a path; what arrives here is a Blob that Deska read and checked.
     kept = await deska.files.put(given.image)
-    now = await board(deska)
     image = {"file": kept["id"], "caption": given.caption}
-    return await change(deska, now, images=[*now["images"], image])
+    async with changing:
+        now = await board(deska)
+        return await change(deska, now, images=[*now["images"], image])
 
 
 @panel.read("Reads the notes, and the images with their captions, that are on the board.")
