@@ -35,9 +35,15 @@ class _Module(Protocol):
 
 #: A new command is one line here and one module.
 COMMANDS: dict[str, _Command] = {
-    "check": _Command("deska_host._cli_check", "check a panel's folder or its panel.json"),
-    "schema": _Command("deska_host._cli_schema", "print the JSON Schema of panel.json for editors"),
-    "manifest": _Command("deska_host._cli_manifest", "make the panel.json of a typed panel"),
+    "new": _Command("deska_host._commands.new", "make a new panel that works, to start from"),
+    "check": _Command("deska_host._commands.check", "check a panel's folder or its panel.json"),
+    "schema": _Command(
+        "deska_host._commands.schema", "print the JSON Schema of panel.json for editors"
+    ),
+    "manifest": _Command("deska_host._commands.manifest", "make the panel.json of a typed panel"),
+    "try": _Command("deska_host._commands.try_", "be the agent of panels, in this terminal"),
+    "call": _Command("deska_host._commands.call", "call one action of a panel, for scripts"),
+    "serve": _Command("deska_host._commands.serve", "let an agent's program use panels, over MCP"),
     "demo": _Command("deska_host.demo", "show a panel and an agent at work, in this terminal"),
 }
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from deska_host._examples import example_folder
 from deska_host.clock import ManualClock
-from deska_host.demo_cast import PARROT, garden, nook_folder, parrot_page
+from deska_host.demo_cast import PARROT, garden, parrot_page
 from deska_host.host import Host
 from deska_host.package import PackageFolder
 from deska_sdk import images
@@ -52,9 +53,10 @@ async def _story(place: Path) -> None:
             "person. It offers four actions to agents. An agent works on a task in a folder. "
             "Deska is what stands between the two, and this is what it does."
         )
-        nook = await host.install(nook_folder())
+        board = example_folder("nook")
+        nook = await host.install(board)
         task = host.attach_task("garden", folder)
-        await host.start_page(nook.id, page=_watched(PackageFolder(nook_folder()).main(nook.entry)))
+        await host.start_page(nook.id, page=_watched(PackageFolder(board).main(nook.entry)))
 
         _title("1. The person connects the panel")
         _say("Only a person connects a panel to a task. The first time, Deska shows this sheet:")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from deska_sdk import PageError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from deska_host.page import Deska
 
 PARROT: dict[str, Any] = {
@@ -46,18 +47,6 @@ PARROT: dict[str, Any] = {
         ]
     },
 }
-
-
-def nook_folder() -> Path:
-    """Where the nook board is: in the installed package, or in the source tree.
-
-    :raises FileNotFoundError: it is in neither.
-    """
-    here = Path(__file__).parent
-    for folder in (here / "_nook", here.parents[1] / "examples" / "nook"):
-        if (folder / "panel.json").is_file():
-            return folder
-    raise FileNotFoundError("the nook board is not part of this installation")
 
 
 async def parrot_page(deska: Deska) -> None:

@@ -227,7 +227,8 @@ def test_checking_loads_neither_a_loop_nor_an_image_library(package):
         "from deska_host.cli import main\n"
         f"assert main(['check', {str(package(working()))!r}]) == 0\n"
         "assert main(['schema']) == 0\n"
-        "sys.exit(any(name in sys.modules for name in ('anyio', 'asyncio', 'PIL', 'sqlite3')))\n"
+        "heavy = ('anyio', 'asyncio', 'PIL', 'sqlite3', 'rich', 'prompt_toolkit', 'mcp')\n"
+        "sys.exit(any(name in sys.modules for name in heavy))\n"
     )
     done = _python("-c", script)
     assert (done.returncode, done.stderr) == (0, "")

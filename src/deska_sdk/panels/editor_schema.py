@@ -4,7 +4,11 @@
 
     print(json.dumps(panel_json_schema(), indent=2))
 
-It uses only words that draft-07 and 2020-12 read alike, so old editors and new ones both take it.
+An editor checks with it, completes by it, and shows its titles and descriptions. It uses only words
+that draft-07 and 2020-12 read alike, so old editors and new ones both take it; beside them stand
+words that only editors know (``defaultSnippets``, ``enumDescriptions``, ``errorMessage``,
+``patternErrorMessage``) and everybody else passes over.
+
 What JSON Schema cannot say is left to the checker: the length of a text once it is folded, unique
 names of actions, ``required`` listed in ``properties``, ``minimum`` up to ``maximum``, invisible
 characters, duplicate keys, and that ``4.0`` is no whole number here.
@@ -12,18 +16,67 @@ characters, duplicate keys, and that ``4.0`` is no whole number here.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from deska_sdk.limits import DEFAULT_LIMITS, Limits
 from deska_sdk.panels import formats
-from deska_sdk.panels.action_rules import KINDS
-from deska_sdk.panels.rules import DEFAULT_ENTRY, PERMISSIONS, REQUIRED, SDK
-from deska_sdk.schema.nodes import LARGEST, RESERVED, Side
+from deska_sdk.panels._editor_nodes import node_definitions, root_name
+from deska_sdk.panels._editor_words import (
+    Schema,
+    choice,
+    shaped,
+    snippet,
+    text,
+    titled,
+    when,
+)
+from deska_sdk.panels.rules import DEFAULT_ENTRY, REQUIRED, SDK, way_out_sentence
 
-_Schema = dict[str, Any]
+_PERMISSIONS: Final = {
+    "agent": 'The panel works with agents; it also needs the key "agent". Such a version stays on '
+    "the computer.",
+    "account": "The page may sign the person in. Not with actions for agents.",
+    "open-url": "The page may open links. Not with actions for agents.",
+    "clipboard-write": "The page may copy to the clipboard.",
+    "notify": "The page may tell the person something.",
+}
+_KINDS: Final = {
+    "read": "It answers with content of the panel. The agent gets that inside a fence, and its "
+    "task is put into Supervised for the rest of the turn.",
+    "write": "It changes the panel and answers only whether that worked.",
+}
+_SDKS: Final = f"1 to {SDK}; actions for agents need {SDK}."
+
+_WRITE: Final[Schema] = {
+    "name": "${1:add_note}",
+    "description": "${2:Adds a note.}",
+    "kind": "write",
+    "input": {
+        "type": "object",
+        "properties": {"${3:text}": {"type": "string", "maxLength": "^${4:1000}"}},
+        "required": ["${3:text}"],
+    },
+}
+_READ: Final[Schema] = {
+    "name": "${1:read_notes}",
+    "description": "${2:Reads the notes.}",
+    "kind": "read",
+    "input": {"type": "object"},
+    "output": {
+        "type": "object",
+        "properties": {
+            "${3:notes}": {
+                "type": "array",
+                "maxItems": "^${4:50}",
+                "items": {"type": "string", "maxLength": "^${5:1000}"},
+            }
+        },
+        "required": ["${3:notes}"],
+    },
+}
 
 
-def panel_json_schema(*, limits: Limits = DEFAULT_LIMITS) -> _Schema:
+def panel_json_schema(*, limits: Limits = DEFAULT_LIMITS) -> dict[str, Any]:
     """JSON Schema for panel.json as a new plain value, with a title and a description everywhere.
 
     A panel.json that :func:`deska_sdk.panels.check.check_panel` accepts is accepted; one that is
@@ -32,113 +85,179 @@ def panel_json_schema(*, limits: Limits = DEFAULT_LIMITS) -> _Schema:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "panel.json",
-        "description": "The manifest of a panel.",
+        "description": "The manifest of a panel: what it is, and what agents may do with it.",
         "type": "object",
         "properties": _properties(limits),
         "required": list(REQUIRED),
         "additionalProperties": False,
         "allOf": [_permission_needs_agent(), _agent_stays_here()],
-        "$defs": {
-            "action": _action(limits),
-            **_levels("input", limits),
-            **_levels("output", limits),
-        },
+        "defaultSnippets": [_whole_panel()],
+        "$defs": {"action": _action(limits), **node_definitions(limits)},
     }
 
 
-def _whole(pattern: str) -> str:
-    return f"^(?:{pattern})$"
+# --- the keys of the file
 
 
-def _titled(title: str, description: str, schema: _Schema) -> _Schema:
-    return {"title": title, "description": description, **schema}
-
-
-def _text(title: str, description: str, **words: Any) -> _Schema:
-    return _titled(title, description, {"type": "string", **words})
-
-
-def _shaped(title: str, description: str, pattern: str, **words: Any) -> _Schema:
-    return _text(title, description, pattern=_whole(pattern), **words)
-
-
-def _list(title: str, description: str, pattern: str) -> _Schema:
-    items = {"type": "string", "pattern": _whole(pattern)}
-    return _titled(title, description, {"type": "array", "items": items})
-
-
-def _properties(limits: Limits) -> _Schema:
+def _properties(limits: Limits) -> Schema:
     return {
-        "$schema": _text("Schema", "The address of this schema, for editors; Deska ignores it."),
-        "id": _shaped(
+        "$schema": text(
+            "Schema",
+            "The address of this schema, for editors; Deska passes over it.",
+            examples=["./panel.schema.json"],
+        ),
+        "id": shaped(
             "Id",
-            "Names the panel for good: lower-case letters, digits and single hyphens.",
+            "Names the panel for good: lower-case words joined by single hyphens, at most "
+            f"{limits.panel_id} characters.",
             formats.ID,
+            "an id starts with a lower-case letter and is made of lower-case letters, digits and "
+            "single hyphens between them",
             maxLength=limits.panel_id,
+            examples=["reading-list"],
         ),
-        "name": _text(
+        "name": text(
             "Name",
-            f"What people and agents call the panel, at most {limits.panel_name} characters.",
+            f"What people and agents read: 1 to {limits.panel_name} characters.",
             minLength=1,
+            examples=["Reading list"],
         ),
-        "version": _shaped("Version", "A semantic version such as 1.0.0.", formats.VERSION),
-        "sdk": _titled(
+        "version": shaped(
+            "Version",
+            "A semantic version, such as 1.0.0 or 2.0.0-beta.1.",
+            formats.VERSION,
+            "a version is a semantic version, such as 1.0.0",
+            examples=["1.0.0"],
+        ),
+        "sdk": titled(
             "SDK",
-            f"The SDK the panel is written for; actions need {SDK}.",
-            {"type": "integer", "minimum": 1, "maximum": SDK},
+            f"The SDK that the panel is written for: {_SDKS}",
+            type="integer",
+            minimum=1,
+            maximum=SDK,
+            default=SDK,
         ),
-        "description": _text(
-            "Description", "What the panel is for.", maxLength=limits.panel_description
+        "description": text(
+            "Description",
+            f"What the panel is for, at most {limits.panel_description} characters. Agents do not "
+            "get it.",
+            maxLength=limits.panel_description,
         ),
-        "author": _text("Author", "Who made the panel.", minLength=1, maxLength=limits.author),
-        "license": _text(
-            "License", "Under which license it is given.", minLength=1, maxLength=limits.author
+        "author": text(
+            "Author",
+            f"Who made the panel: 1 to {limits.author} characters.",
+            minLength=1,
+            maxLength=limits.author,
         ),
-        "homepage": _shaped("Homepage", "An https address.", formats.HTTPS_URL),
-        "icon": _shaped("Icon", "An image inside the package.", formats.PATH),
-        "entry": _shaped(
+        "license": text(
+            "License",
+            f"Under which license it is given: 1 to {limits.author} characters.",
+            minLength=1,
+            maxLength=limits.author,
+            examples=["MIT"],
+        ),
+        "homepage": shaped(
+            "Homepage",
+            "An https address.",
+            formats.HTTPS_URL,
+            "this is an https address, such as https://example.com/",
+            examples=["https://example.com/"],
+        ),
+        "icon": _path("Icon", "An image inside the panel's folder.", examples=["icon.png"]),
+        "entry": _path(
             "Entry",
-            f"The page the panel starts with, or a Python module; {DEFAULT_ENTRY} if not given.",
-            formats.PATH,
+            f"The page, inside the panel's folder: {DEFAULT_ENTRY} if it is not said, or a module "
+            "in Python.",
             default=DEFAULT_ENTRY,
+            examples=["page.py"],
         ),
-        "permissions": _titled(
+        "permissions": titled(
             "Permissions",
-            "What the panel asks to be allowed.",
-            {"type": "array", "uniqueItems": True, "items": {"enum": list(PERMISSIONS)}},
+            "What the panel asks to be allowed, each once.",
+            type="array",
+            uniqueItems=True,
+            items=choice("Permission", "What the panel asks to be allowed.", _PERMISSIONS),
         ),
-        "network": _list("Network", "The hosts the page may reach.", formats.HOST),
-        "embeds": _list("Embeds", "The https origins the page may show.", formats.ORIGIN),
-        "signedInEmbeds": _list(
+        "network": _list(
+            "Network",
+            "The hosts that the page reaches. None in a panel with actions for agents.",
+            "Host",
+            formats.HOST,
+            "this is a host name alone, such as api.example.com",
+            "api.example.com",
+        ),
+        "embeds": _origins(
+            "Embeds",
+            "The https origins of other sites that the page shows. None in a panel with actions "
+            "for agents.",
+        ),
+        "signedInEmbeds": _origins(
             "Signed-in embeds",
-            "The https origins the page may show with the person signed in.",
-            formats.ORIGIN,
+            "The https origins of other sites that the page shows with the person signed in. None "
+            "in a panel with actions for agents.",
         ),
-        "agent": _titled(
+        "agent": titled(
             "Agent",
-            "What agents can do with the panel.",
-            {
-                "type": "object",
-                "properties": {
-                    "actions": _titled(
-                        "Actions",
-                        "Agents are told of them in this order; put the most useful ones first.",
-                        {
-                            "type": "array",
-                            "minItems": 1,
-                            "maxItems": limits.actions,
-                            "items": {"$ref": "#/$defs/action"},
-                        },
-                    )
-                },
-                "required": ["actions"],
-                "additionalProperties": False,
+            'What agents may do with the panel. It needs the permission "agent".',
+            type="object",
+            properties={
+                "actions": titled(
+                    "Actions",
+                    f"1 to {limits.actions} actions with different names. Agents are told of them "
+                    "in this order, as far as there is room: put the most useful ones first.",
+                    type="array",
+                    minItems=1,
+                    maxItems=limits.actions,
+                    items={"$ref": "#/$defs/action"},
+                )
             },
+            required=["actions"],
+            additionalProperties=False,
+            defaultSnippets=[
+                snippet("actions", "A place for actions", {"actions": ["^$0"]}),
+            ],
         ),
     }
 
 
-def _permission_needs_agent() -> _Schema:
+def _path(title: str, description: str, /, **words: Any) -> Schema:
+    otherwise = (
+        "this is a relative path inside the package, without a leading slash, two dots, "
+        "back-slash or colon"
+    )
+    return shaped(title, description, formats.PATH, otherwise, **words)
+
+
+def _origins(title: str, description: str) -> Schema:
+    otherwise = "this is an https origin, such as https://example.com, without a path"
+    example = "https://example.com"
+    return _list(title, description, "Origin", formats.ORIGIN, otherwise, example)
+
+
+def _list(
+    title: str, description: str, one: str, pattern: str, otherwise: str, example: str
+) -> Schema:
+    items = shaped(one, f"Such as {example}.", pattern, otherwise, examples=[example])
+    return titled(title, description, type="array", items=items)
+
+
+def _whole_panel() -> Schema:
+    body = {
+        "id": "${1:reading-list}",
+        "name": "${2:Reading list}",
+        "version": "0.1.0",
+        "sdk": SDK,
+        "entry": "page.py",
+        "permissions": ["agent"],
+        "agent": {"actions": ["^$0"]},
+    }
+    return snippet("panel", "A panel with actions for agents", body)
+
+
+# --- what the keys ask of each other
+
+
+def _permission_needs_agent() -> Schema:
     """P-3, one way; the other way is in :func:`_agent_stays_here`."""
     has_permission = {
         "properties": {"permissions": {"type": "array", "contains": {"const": "agent"}}},
@@ -147,131 +266,77 @@ def _permission_needs_agent() -> _Schema:
     return {"if": has_permission, "then": {"required": ["agent"]}}
 
 
-def _agent_stays_here() -> _Schema:
+def _agent_stays_here() -> Schema:
     """What ``agent`` asks of the rest of the file (P-3, P-5)."""
-    way_out = {"enum": ["account", "open-url"]}
-    empty = {"maxItems": 0}
+    has = {
+        "contains": {"const": "agent"},
+        "errorMessage": 'the key "agent" needs the permission "agent" here',
+    }
+    has_not: list[Schema] = [
+        {"not": {"contains": {"const": name}}, "errorMessage": way_out_sentence(name, ever=False)}
+        for name in ("account", "open-url")
+    ]
+    lists: Schema = {
+        name: {"const": [], "errorMessage": way_out_sentence(name, ever=False)}
+        for name in ("network", "embeds", "signedInEmbeds")
+    }
+    newest = {"const": SDK, "errorMessage": f'actions need "sdk": {SDK}'}
     return {
         "if": {"required": ["agent"]},
         "then": {
-            "properties": {
-                "sdk": {"const": SDK},
-                "permissions": {
-                    "allOf": [{"contains": {"const": "agent"}}, {"not": {"contains": way_out}}]
-                },
-                "network": empty,
-                "embeds": empty,
-                "signedInEmbeds": empty,
-            },
+            "properties": {"sdk": newest, "permissions": {"allOf": [has, *has_not]}, **lists},
             "required": ["permissions"],
         },
     }
 
 
-def _action(limits: Limits) -> _Schema:
-    kind = _titled("Kind", "Whether it reads the panel or changes it.", {"enum": list(KINDS)})
-    first = {side: {"$ref": f"#/$defs/{side}1"} for side in ("input", "output")}
-    return {
-        "type": "object",
-        "properties": {
-            "name": _shaped(
+# --- actions
+
+
+def _action(limits: Limits) -> Schema:
+    no_output = {
+        "properties": {"output": False},
+        "errorMessage": "a write has no output: it answers only whether it worked",
+    }
+    return titled(
+        "Action",
+        "One thing that agents can do with the panel. Inputs and answers that do not fit its "
+        "schemas are refused.",
+        type="object",
+        properties={
+            "name": shaped(
                 "Name",
-                "Lower-case letters, digits and _; what agents call it.",
+                "What agents call it by: lower-case letters, digits and _, a letter first, at most "
+                f"{limits.action_name} characters. No two actions have the same.",
                 formats.ACTION_NAME,
+                "the name of an action starts with a lower-case letter and is made of lower-case "
+                "letters, digits and _",
                 maxLength=limits.action_name,
+                examples=["add_note"],
             ),
-            "description": _text(
+            "description": text(
                 "Description",
-                "What it does, for the person who connects the panel and for the agent; at most "
-                f"{limits.action_description} characters.",
+                f"1 to {limits.action_description} characters. The person reads it on the sheet, "
+                "and the agent in its list: say plainly what the action does, and give no orders.",
                 minLength=1,
             ),
-            "kind": kind,
-            "input": first["input"],
-            "output": first["output"],
+            "kind": choice("Kind", "Whether it reads the panel or changes it.", _KINDS),
+            "input": titled(
+                "Input",
+                "What an agent sends. The page gets only what fits.",
+                allOf=[{"$ref": f"#/$defs/{root_name('input')}"}],
+            ),
+            "output": titled(
+                "Output",
+                "What the page answers a read with. A write has none.",
+                allOf=[{"$ref": f"#/$defs/{root_name('output')}"}],
+            ),
         },
-        "required": ["name", "description", "kind", "input"],
-        "additionalProperties": False,
-        "if": {"properties": {"kind": {"const": "read"}}},
-        "then": {"required": ["output"]},
-        "else": {"properties": {"output": False}},
-    }
-
-
-def _levels(side: Side, limits: Limits) -> _Schema:
-    """One definition for each level of a schema (D-1): the last one has nothing below it."""
-    levels: _Schema = {}
-    for level in range(1, limits.schema_levels + 1):
-        nodes = [_object(side, level, limits)]
-        if level > 1:
-            nodes += _others(side, level, limits)
-        levels[f"{side}{level}"] = {"anyOf": nodes} if level > 1 else nodes[0]
-    return levels
-
-
-def _node(
-    kind: str, limits: Limits, wanted: tuple[str, ...], /, **words: _Schema | bool
-) -> _Schema:
-    description = {"type": "string", "minLength": 1, "maxLength": limits.schema_description}
-    return {
-        "type": "object",
-        "properties": {"type": {"const": kind}, **words, "description": description},
-        "required": ["type", *wanted],
-        "additionalProperties": False,
-    }
-
-
-def _below(side: Side, level: int, limits: Limits) -> _Schema | bool:
-    return {"$ref": f"#/$defs/{side}{level + 1}"} if level < limits.schema_levels else False
-
-
-def _object(side: Side, level: int, limits: Limits) -> _Schema:
-    return _node(
-        "object",
-        limits,
-        (),
-        properties={
-            "type": "object",
-            "maxProperties": limits.properties,
-            "propertyNames": {**_token(limits), "not": {"enum": sorted(RESERVED)}},
-            "additionalProperties": _below(side, level, limits),
-        },
-        required={"type": "array", "uniqueItems": True, "items": {"type": "string"}},
+        required=["name", "description", "kind", "input"],
+        additionalProperties=False,
+        allOf=[when("kind", "read", {"required": ["output"]}), when("kind", "write", no_output)],
+        defaultSnippets=[
+            snippet("write", "An action that changes the panel", _WRITE),
+            snippet("read", "An action that reads the panel", _READ),
+        ],
     )
-
-
-def _others(side: Side, level: int, limits: Limits) -> list[_Schema]:
-    limit = {"type": "integer", "minimum": 1}
-    length = {**limit, "maximum": limits.max_length}
-    items = _below(side, level, limits)
-    enum = {
-        "type": "array",
-        "minItems": 1,
-        "maxItems": limits.enum_values,
-        "uniqueItems": True,
-        "items": _token(limits),
-    }
-    whole = {"type": "integer", "minimum": -LARGEST, "maximum": LARGEST}
-    number = {"type": "number", "minimum": -LARGEST, "maximum": LARGEST}
-    if side == "input":
-        image, image_path = "deska-image", length
-    else:
-        # D-4: the id of a kept image has 36 characters.
-        image, image_path = "deska-file", {**length, "minimum": 36}
-    words = ("maxLength", "format")
-    kept = _node("string", limits, words, maxLength=image_path, format={"const": image})
-    count = {**limit, "maximum": limits.max_items}
-    array = _node("array", limits, ("items", "maxItems"), items=items, maxItems=count)
-    return [
-        array,
-        _node("string", limits, ("maxLength",), maxLength=length),
-        kept,
-        _node("string", limits, ("enum",), enum=enum, maxLength=length),
-        _node("integer", limits, (), minimum=whole, maximum=whole),
-        _node("number", limits, (), minimum=number, maximum=number),
-        _node("boolean", limits, ()),
-    ]
-
-
-def _token(limits: Limits) -> _Schema:
-    return {"type": "string", "pattern": "^[A-Za-z0-9_.-]+$", "maxLength": limits.token}
