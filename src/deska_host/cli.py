@@ -7,24 +7,20 @@
     deska demo
 
 A command is a module with ``run(argv) -> int``, imported only when it is asked for: checking a
-file neither starts a loop nor decodes an image.
+file neither starts a loop nor decodes an image. Here nothing is imported that takes time, so that
+Ctrl-C finds ``main`` ready for it.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
+from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import version
 from io import TextIOWrapper
-from typing import Protocol, cast
-
-from attrs import frozen
+from typing import NamedTuple, Protocol, cast
 
 
-@frozen
-class _Command:
+class _Command(NamedTuple):
     module: str
     summary: str
 
@@ -48,57 +44,85 @@ COMMANDS: dict[str, _Command] = {
 }
 
 
+NOT_TRIED, INTERRUPTED = 2, 130
+
+
 def main(argv: list[str] | None = None) -> int:
-    """Run one command and give the exit status: 0 good, 1 not, 2 could not be tried.
+    """Run one command and give the exit status: 0 good, 1 not, 2 could not be tried, 130 Ctrl-C.
 
     ``argv`` is what follows ``deska`` on the command line; ``None`` takes the process's own.
     Nothing is raised but what a command did not foresee.
     """
+    try:
+        return _main(sys.argv[1:] if argv is None else argv)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _main(argv: list[str]) -> int:
+    from deska_host._commands.streams import open_streams, to_nowhere
+
+    open_streams()
     output: object = sys.stdout
     if output is None:  # closed by who started us
-        return 2
+        sys.stderr.write("deska: standard output is closed, so nothing was done\n")
+        return NOT_TRIED
     if isinstance(output, TextIOWrapper):
         # A terminal that cannot show a character shows its number instead of failing.
         cast("TextIOWrapper", output).reconfigure(errors="backslashreplace")
     try:
-        given = _parser().parse_args(argv)
-        command = COMMANDS[given.command]
-        module = cast("_Module", import_module(command.module))
-        status = module.run(given.rest)
+        status = _run(argv)
         sys.stdout.flush()
     except SystemExit as stop:  # argparse has said why
-        return stop.code if isinstance(stop.code, int) else 2
-    except BrokenPipeError:
-        # Whoever read the output has read enough. What is still buffered goes nowhere, or Python
-        # would complain when it writes it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 2
+        return stop.code if isinstance(stop.code, int) else NOT_TRIED
+    except BrokenPipeError:  # whoever read the output has read enough
+        to_nowhere(sys.stdout)
+        return NOT_TRIED
     except OSError as error:
         # The disk is full, or the output is gone: what was asked for was not told.
-        sys.stderr.write(f"deska: {error.strerror or 'the output cannot be written'}\n")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 2
+        with suppress(OSError):  # it may be standard error itself
+            sys.stderr.write(f"deska: {error.strerror or 'the output cannot be written'}\n")
+        to_nowhere(sys.stdout)
+        to_nowhere(sys.stderr)
+        return NOT_TRIED
     return status
 
 
-def _parser() -> argparse.ArgumentParser:
+def _run(argv: list[str]) -> int:
+    """Run the command that ``argv`` begins with.
+
+    :raises SystemExit: there is no such command, or only help was asked for; it was told.
+    """
+    import argparse
+    from difflib import get_close_matches
+
+    from deska_host._commands.arguments import Arguments
+
     width = max(map(len, COMMANDS))
     lines = [f"  {name:{width}}  {command.summary}" for name, command in COMMANDS.items()]
-    parser = argparse.ArgumentParser(
+    parser = Arguments(
         prog="deska",
+        usage="deska COMMAND ...",
         description="Panels that agents can use, and the boundary between the two.",
         epilog="\n".join(["commands:", *lines, "", "deska COMMAND --help tells more."]),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
-    parser.add_argument("command", choices=COMMANDS, metavar="COMMAND")
-    parser.add_argument("rest", nargs=argparse.REMAINDER, metavar="...")
-    return parser
+    parser.add_argument("--version", action="store_true", help="show the version and exit")
+    parser.add_argument("command", nargs="?", help=argparse.SUPPRESS)
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    given = parser.parse_args(argv)
+    if given.version:
+        from importlib.metadata import version
 
-
-class _Version(argparse.Action):
-    """Looks the version up only when it is asked for: a source tree alone has none."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         sys.stdout.write(f"deska {version('deska-sdk')}\n")
-        parser.exit()
+        return 0
+    if given.command is None:
+        parser.print_help(sys.stderr)
+        return NOT_TRIED
+    command = COMMANDS.get(given.command)
+    if command is None:
+        near = get_close_matches(str(given.command), list(COMMANDS), 1)
+        meant = f"; did you mean {near[0]}?" if near else "; deska --help tells all"
+        parser.error(f"{given.command}: there is no such command{meant}")
+    module = cast("_Module", import_module(command.module))
+    return module.run(given.rest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import tempfile
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from deska_host._commands.arguments import Arguments
 from deska_host._examples import example_folder
 from deska_host.clock import ManualClock
 from deska_host.demo_cast import PARROT, garden, parrot_page
@@ -33,11 +33,11 @@ WIDTH = 88
 
 def run(argv: list[str]) -> int:
     """Print the whole story; the exit status is 0 when it went as told."""
-    parser = argparse.ArgumentParser(
+    parser = Arguments(
         prog="deska demo",
         description="Show a panel and an agent at work. Nothing is kept and nothing is opened.",
     )
-    parser.parse_args(argv)
+    parser.read(argv)
     with tempfile.TemporaryDirectory(prefix="deska-demo-") as place:
         anyio.run(_story, Path(place))
     return 0

@@ -19,6 +19,7 @@ from attrs import define, field, frozen
 
 from deska_host.cli import main
 from tests.host.support_host import an_object, picture
+from tests.support_installed import python_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     import pytest
 
 NOOK = Path(__file__).parents[2] / "examples" / "nook"
-SOURCE = Path(__file__).parents[2] / "src"
 
 #: A terminal's own words: moves, colours, titles.
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b[()=>][B0]?|[\r\x07]")
@@ -143,9 +143,8 @@ class Commands:
 
 def environment(state: Path, **changes: str) -> dict[str, str]:
     """What a command needs in a process of its own."""
-    path = os.pathsep.join([str(SOURCE), os.environ.get("PYTHONPATH", "")])
     kept = {"PATH": os.environ["PATH"], "HOME": str(state), "LANG": "C.UTF-8"}
-    return kept | {"PYTHONPATH": path, "XDG_STATE_HOME": str(state)} | changes
+    return kept | {"PYTHONPATH": python_path(), "XDG_STATE_HOME": str(state)} | changes
 
 
 def command_line(*argv: object) -> list[str]:

@@ -101,10 +101,15 @@ async def client_of(
 
 @asynccontextmanager
 async def started(
-    program: str, arguments: list[str], env: dict[str, str], errors: TextIO, era: str = "auto"
+    program: str,
+    arguments: list[str],
+    env: dict[str, str],
+    errors: TextIO,
+    era: str = "auto",
+    cwd: str | None = None,
 ) -> AsyncGenerator[Client]:
     """A client that starts this server itself."""
-    parameters = StdioServerParameters(command=program, args=arguments, env=env)
+    parameters = StdioServerParameters(command=program, args=arguments, env=env, cwd=cwd)
     async with Client(stdio_client(parameters, errors), mode=era) as client:
         yield client
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from deska_host import Host
+from deska_sdk import Limits
 from deska_sdk.errors import AgentCode, sentence
 from tests.cli.support_desk import NOOK, command_line, environment, write_panel
 
@@ -130,9 +134,39 @@ def test_images_that_cannot_be_saved_are_told(deska, tmp_path):
     hang = ("call", NOOK, "add_image", "--yes", "--input", '{"image":"fern.png"}')
     assert deska(*hang).status == 0
     (tmp_path / "file").write_text("")
-    done = deska("call", NOOK, "read_board", "--trust-unpaused", "--images", tmp_path / "file")
+    more = ("call", NOOK, "add_note", "--input", '{"text":"fern"}', "--images", tmp_path / "file")
+    done = deska(*more)
+    assert (done.status, done.out) == (2, "")
+    assert "the folder for images cannot be made: File exists" in done.err
+    # With status 2 nothing was called.
+    assert "fern" not in deska("call", NOOK, "read_board", "--trust-unpaused").out
+
+
+@pytest.mark.rule("K-5")
+@pytest.mark.parametrize("flags", [[], ["--json"]], ids=["text", "json"])
+def test_a_reply_is_handed_over_when_its_images_cannot_all_be_saved(
+    deska, tmp_path, monkeypatch, flags
+):
+    hang = ("call", NOOK, "add_image", "--yes", "--input", '{"image":"fern.png"}')
+    assert deska(*hang).status == deska(*hang).status == 0
+    full = tmp_path / "images" / "image-2.png"
+    opened = Path.open
+
+    def fills(path, *how, **options):
+        file = opened(path, *how, **options)
+        if path == full:
+            file.close()
+            return opened("/dev/full", "wb")
+        return file
+
+    monkeypatch.setattr(Path, "open", fills)
+    argv = ("call", NOOK, "read_board", "--trust-unpaused", "--images", tmp_path / "images")
+    done = deska(*argv, *flags)
     assert done.status == 2
-    assert "an image was not saved" in done.err
+    assert "image:2" in done.out
+    assert "an image was not saved: No space left on device" in done.err
+    assert "image-1.png" in done.out + done.err
+    assert [one.name for one in (tmp_path / "images").iterdir()] == ["image-1.png"]
 
 
 @pytest.mark.rule("K-5")
@@ -175,11 +209,68 @@ def test_for_a_write_no_line_says_that_nothing_was_paused(deska, echo):
     assert "Nothing was paused" not in done.err
 
 
+@pytest.mark.rule("K-6")
+def test_a_call_that_no_page_answers_says_to_its_author_what_a_page_has_to_do(
+    deska, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(
+        "deska_host._commands.desk.Host", partial(Host, limits=Limits(waiting_seconds=0.01))
+    )
+    folder = write_panel(tmp_path / "echo", "async def main(deska):\n    pass\n")
+    done = deska("call", folder, "say", "--yes")
+    assert refused(done, "panel_timeout")
+    assert "deska.ready()" in done.err
+    assert "deska.ready()" not in done.out
+    shown = deska("try", folder, stdin="call say\n").out
+    assert "For you as the author (the agent gets only the above):\n" in shown
+    assert "deska.agent.respond(" in shown
+
+
 @pytest.mark.rule("K-8")
 def test_what_a_page_prints_is_not_in_the_reply(deska, echo):
     done = deska("call", echo, "say", "--yes", "--input", '{"word":"print"}')
     assert done.out == '{"ok":true}\n'
     assert "printed by the page\n" in done.err
+
+
+LOUD = """\
+import os
+
+os.system("echo while it was loaded")
+
+
+async def main(deska):
+    async def hear(call):
+        os.write(1, b"below Python\\n")
+        os.system("echo by a program")
+        await deska.agent.respond(call["callId"], {"ok": True})
+
+    deska.on("agent.action", hear)
+    await deska.ready()
+"""
+
+
+@pytest.mark.rule("K-8", "K-5")
+@pytest.mark.parametrize("command", ["call", "try"])
+def test_what_is_printed_below_python_or_by_a_program_is_not_in_the_reply(deska, tmp_path, command):
+    folder = write_panel(tmp_path / "loud", LOUD)
+    words = [folder, "say"] if command == "call" else [folder]
+    done = subprocess.run(
+        command_line(command, *words, "--yes", "--task", deska.task),
+        env=environment(deska.state),
+        input="call say\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.endswith('{"ok":true}\n')
+    for printed in ("while it was loaded\n", "below Python\n", "by a program\n"):
+        assert printed in done.stderr
+        assert printed not in done.stdout
+    if command == "call":
+        assert done.stdout == '{"ok":true}\n'
 
 
 @pytest.mark.rule("K-8")
@@ -201,6 +292,40 @@ async def main(deska):
     assert f'File "{folder / "page.py"}", line 4, in hear' in done.err
     assert "ValueError: boom\\u{200B}\\u{001B}[2J" in done.err
     assert "\x1b" not in done.err
+
+
+@pytest.mark.rule("K-8")
+@pytest.mark.parametrize(
+    ("page", "line"),
+    [
+        ('raise ValueError("at once")\n', "ValueError: at once"),
+        ("def broken(:\n", "SyntaxError: "),
+        ("async def main():\n    pass\n", "TypeError: main() takes 0 positional arguments"),
+        ("async def main(deska):\n    raise SystemExit(3)\n", "SystemExit: 3"),
+        (
+            "async def main(deska):\n"
+            "    try:\n        {}['a']\n"
+            "    except KeyError as error:\n        raise ValueError('after') from error\n",
+            "ValueError: after",
+        ),
+    ],
+)
+def test_a_traceback_begins_where_the_authors_code_does(deska, tmp_path, page, line):
+    folder = write_panel(tmp_path / "echo", page)
+    done = deska("call", folder, "say", "--yes")
+    assert line in done.err
+    files = re.findall(r'File "([^"]*)"', done.err)
+    assert set(files) <= {str(folder / "page.py")}
+    assert bool(files) == ("TypeError" not in line)
+
+
+@pytest.mark.rule("K-8")
+def test_a_traceback_goes_on_into_the_host_where_the_page_called_it(deska, tmp_path):
+    page = 'async def main(deska):\n    await deska.storage.set("word", object())\n'
+    done = deska("call", write_panel(tmp_path / "echo", page), "say", "--yes")
+    assert "page.py" in done.err
+    assert "in ask" in done.err
+    assert "invalid_args" in done.err
 
 
 @pytest.mark.rule("K-8")

@@ -190,8 +190,7 @@ def test_nothing_is_left_of_a_panel_that_could_not_be_written_whole(
 
     monkeypatch.setattr(Path, "write_bytes", fails)
     if status is None:
-        with pytest.raises(KeyboardInterrupt):
-            main(["new", "notes"])
+        assert main(["new", "notes"]) == 130
     else:
         assert main(["new", "notes"]) == status
         assert capsys.readouterr().err == "deska new: notes: No space left\n"
@@ -224,3 +223,12 @@ def test_the_next_steps_are_commands_to_paste(kind, here, capsys):
         command = shlex.split(step)
         assert command[0] == "pytest" or (command[0] == "deska" and command[1] in COMMANDS)
         assert any(word.startswith("my panels/notes") for word in command)
+
+
+@pytest.mark.rule("K-10")
+def test_a_folder_that_begins_with_a_hyphen_is_no_option_in_the_next_steps(here, capsys):
+    (here / "-panels").mkdir()
+    assert main(["new", "notes", "--typed", "--in=-panels"]) == 0
+    steps = [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+    assert all(" ./-panels/notes" in step for step in steps)
+    assert len(steps) == 5

@@ -197,3 +197,16 @@ def test_a_version_that_the_desks_ledger_refuses_is_told_as_that(deska, echo):
     done = deska("call", echo, "say", "--yes")
     assert done.status == 2
     assert "has worked with agents on this computer" in done.err
+
+
+@pytest.mark.rule("K-1")
+@pytest.mark.parametrize("home", ["", "home", "./home"])
+def test_a_home_that_is_no_absolute_path_is_not_used(deska, echo, monkeypatch, home):
+    monkeypatch.delenv("XDG_STATE_HOME")
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.chdir(deska.tmp_path)
+    done = deska("call", echo, "say", "--yes")
+    assert done.status == 2
+    assert "there is no home folder to keep the desk in; choose a file with --desk FILE" in done.err
+    assert not (deska.tmp_path / "home").exists()
+    assert deska("call", echo, "say", "--yes", "--desk", "my.db").status == 0

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
+from deska_host._commands.files import write_whole
 from deska_host.cli import main
 
 
@@ -27,6 +30,20 @@ def test_a_file_that_cannot_be_written_is_said(tmp_path, capsys):
     assert out == ""
     assert err.splitlines() == [
         f"deska schema: {tmp_path / 'no' / 'file'}: No such file or directory",
-        f"deska schema: {tmp_path}: Is a directory",
+        f"deska schema: {tmp_path}: this is there, and is no file",
     ]
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.rule("P-8", "K-12")
+def test_what_is_no_file_is_never_replaced_by_one(tmp_path, capsys):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    for path in (pipe, link):
+        assert main(["schema", "--write", str(path)]) == 2
+        with pytest.raises(OSError, match="this is there, and is no file"):
+            write_whole(path, b"")
+    assert pipe.is_fifo()
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["link", "pipe"]
+    assert "this is there, and is no file" in capsys.readouterr().err

@@ -31,7 +31,6 @@ from tests.cli.support_serve import (
     json_lines,
     say,
     served,
-    started,
     text_of,
 )
 
@@ -306,67 +305,26 @@ def test_a_person_at_a_terminal_agrees_sees_what_to_paste_and_ends_it_with_ctrl_
         assert SECRET not in person.shown
 
 
-# --- what to paste, and what is refused
+@pytest.mark.rule("K-8")
+def test_what_pages_print_by_http_is_not_between_the_lines_of_json(deska, tmp_path):
+    panel = write_panel(tmp_path / "noisy", NOISY.replace('assert sys.stdin.read() == ""', ""))
+
+    async def use(server):
+        begun = server.begun
+        async with client_at(begun["url"], bearer(begun["token"])) as client:
+            assert await say(client, "fern", panel="noisy") == '{"ok":true}'
+
+    with served(deska, panel, "--yes") as server:
+        anyio.run(use, server)
+        assert server.next()["event"] == "call"
+        status, out, err = server.end(signal.SIGTERM)
+    assert status == 0
+    assert [json.loads(line)["event"] for line in out.splitlines()] == ["ended"]
+    for printed in ("printed while", "echoed while", "printed in", "echoed in", "written in"):
+        assert f"{printed} " in err
 
 
-def snippets(text):
-    return [json.loads(found) for found in re.findall(r"^\{.*?^\}", text, re.MULTILINE | re.DOTALL)]
-
-
-@pytest.mark.rule("K-3")
-def test_what_is_to_be_pasted_starts_a_server_that_works(deska, agreed, tmp_path):
-    desk = tmp_path / "a desk.db"
-    assert deska("call", agreed, "say", "--yes", "--desk", desk).status == 0
-    flags = ["--desk", desk, "--yes", "--trust-unpaused"]
-    done = deska("serve", agreed, "--print-config", *flags)
-    assert (done.status, done.err) == (0, "")
-    for name in ("Claude Desktop", "Claude Code", "Cursor", "VS Code"):
-        assert name in done.out
-    first, code = snippets(done.out)
-    server = first["mcpServers"]["deska"]
-    assert code == {"servers": {"deska": {"type": "stdio", **server}}}
-    # A version that nobody looked at is agreed to by nobody.
-    assert "--yes" not in server["args"]
-
-    async def use():
-        with (tmp_path / "stderr").open("w") as errors:
-            # From anywhere, and with no more around it than a program with windows has.
-            env = environment(tmp_path / "another-state")
-            async with started(server["command"], server["args"], env, errors) as client:
-                assert await say(client, "fern") == '{"ok":true}'
-                assert "fern" in await say(client, "", "hear")
-
-    anyio.run(use)
-
-
-@pytest.mark.rule("K-3")
-def test_a_path_with_what_nobody_sees_is_pasted_as_json_and_not_as_a_terminal_shows_it(
-    deska, echo, tmp_path
-):
-    hidden = tmp_path / "gar\u200bd\u00e9n"
-    hidden.mkdir()
-    done = deska("serve", echo, "--print-config", task=hidden)
-    for config in snippets(done.out):
-        (server,) = (servers["deska"] for servers in config.values())
-        assert str(hidden) in server["args"]
-    plain = tmp_path / "gard\u00e9n"
-    plain.mkdir()
-    assert "gard\u00e9n" in deska("serve", echo, "--print-config", task=plain).out
-
-
-@pytest.mark.rule("K-3")
-def test_what_is_to_be_pasted_for_http_names_a_port_and_a_token_that_stay(deska, echo, monkeypatch):
-    monkeypatch.delenv("DESKA_TOKEN", raising=False)
-    refusal = "choose a port with --http PORT, and a token with the variable DESKA_TOKEN"
-    assert refusal in deska("serve", echo, "--print-config", "--http", "8000").err
-    monkeypatch.setenv("DESKA_TOKEN", "a-token-that-stays-the-same")
-    assert refusal in deska("serve", echo, "--print-config", "--http", "0").err
-    done = deska("serve", echo, "--print-config", "--http", "8000")
-    for config in snippets(done.out):
-        (server,) = (servers["deska"] for servers in config.values())
-        assert server["url"] == "http://127.0.0.1:8000/mcp"
-        assert server["headers"] == bearer("a-token-that-stays-the-same")
-    assert deska.desks == []
+# --- what is refused
 
 
 @pytest.mark.rule("K-3")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import json
+import os
+import pty
 import re
+import struct
 import sys
+import termios
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 import pytest
 
@@ -132,3 +138,25 @@ def test_the_check_says_the_same_in_colours():
     assert COLOUR.search(screen.getvalue())
     assert SGR.sub("", screen.getvalue()) == pipe.getvalue()
     assert "[red]p.json:" in pipe.getvalue()
+
+
+@pytest.mark.rule("K-13")
+@pytest.mark.parametrize("rich", [True, False], ids=["rich", "plain"])
+def test_not_in_the_narrowest_terminal_either(monkeypatch, rich):
+    if not rich:
+        monkeypatch.setitem(sys.modules, "rich.console", None)
+    monkeypatch.delenv("COLUMNS")
+    columns, filler = 30, "日本語 ééé e\u0301\u0301 👩\u200d👩\u200d👧 \uff21\u2026 " * 20
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    with open(slave, "w", encoding="utf-8") as screen:  # noqa: PTH123
+        assert Terminal(screen).rich == rich
+        Terminal(screen).sheet(f"{filler}\n\n{'x' * 300} Connect it? yes")
+        screen.flush()
+        shown = b""
+        while not shown.endswith(("╯\r\n" if rich else "yes\r\n").encode()):
+            shown += os.read(master, 65_536)
+    os.close(master)
+    for line in SGR.sub("", shown.decode()).splitlines():
+        assert line[0] in "|│╭╰"
+        assert sum(2 if east_asian_width(one) in "WF" else 1 for one in line) <= columns + 4

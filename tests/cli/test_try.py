@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import signal
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from deska_host._commands.lines import lines_from
+from deska_host._commands.shell import Shell
 from tests.cli.support_desk import (
     NOOK,
     PATIENCE,
@@ -19,7 +22,15 @@ from tests.cli.support_desk import (
     write_panel,
 )
 
-HELLO = "You are the agent here, so nothing has to be paused"
+
+class Screen(io.StringIO):
+    """A terminal as far as programs ask."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+HELLO = "You are the agent here, so nothing is paused"
 
 
 @pytest.fixture
@@ -120,6 +131,8 @@ def test_the_agent_is_told_nothing_of_the_authors_hints(played):
         ("call say @no-such-file", "no-such-file: No such file or directory"),
         ("call", "say what to call: call [PANEL] ACTION [JSON]"),
         ("sing", "sing: there is no such command; there are list, call, help, quit"),
+        ('say {"word": "fern"}', "say is an action: call say [JSON]"),
+        ("call say the word", "the input is not JSON that can be read: line 1, column 1: "),
     ],
 )
 def test_what_cannot_be_done_is_told_and_the_next_line_is_read(played, line, told):
@@ -213,6 +226,23 @@ def test_an_interrupt_stops_the_call_that_runs_and_nothing_else(deska, echo):
     assert out.endswith('the call was stopped\n{"ok":true}\n')
 
 
+@pytest.mark.rule("K-6")
+def test_an_interrupt_outside_a_call_ends_nothing_either(deska, echo, monkeypatch):
+    done: list[str] = []
+    do = Shell.do
+
+    def interrupted(shell: Shell, line: str) -> bool:
+        done.append(line)
+        if line == "list":
+            raise KeyboardInterrupt
+        return do(shell, line)
+
+    monkeypatch.setattr(Shell, "do", interrupted)
+    shown = deska("try", echo, "--yes", stdin="list\ncall say\n")
+    assert (shown.status, done) == (0, ["list", "call say"])
+    assert shown.out.endswith('{"ok":true}\n')
+
+
 # --- at a terminal
 
 
@@ -289,6 +319,26 @@ def test_without_any_help_lines_are_read_as_they_come(deska, echo, tmp_path):
         person.until("deska>")
         person.type("\x04")
         assert person.status() == 0
+
+
+@pytest.mark.rule("K-7")
+@pytest.mark.parametrize("help_", [True, False], ids=["readline", "nothing"])
+def test_after_a_line_was_given_up_the_next_prompt_has_a_line_of_its_own(monkeypatch, help_):
+    def interrupted(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "prompt_toolkit", None)
+    if help_:
+        pytest.importorskip("readline")
+    else:
+        monkeypatch.setitem(sys.modules, "readline", None)
+    screen, keys = Screen(), Screen()
+    monkeypatch.setattr("builtins.input", interrupted)
+    monkeypatch.setattr(keys, "readline", interrupted)
+    lines = lines_from(keys, screen, None, lambda _: ())
+    with pytest.raises(KeyboardInterrupt):
+        lines.read("deska> ")
+    assert screen.getvalue().removeprefix("deska> ") == "\n"
 
 
 @pytest.mark.rule("K-7")

@@ -47,7 +47,7 @@ RULES = [
         "O": range(1, 5),
         "B": (1, 2),
         "G": range(1, 6),
-        "K": (*range(1, 9), *range(10, 14)),
+        "K": range(1, 14),
         "M": range(1, 13),
     }.items()
     for number in numbers

@@ -15,6 +15,7 @@ from tests.doors.support_door import (
     a_call,
     a_client,
     a_door,
+    an_envelope,
     an_http_client,
     call,
     code_of,
@@ -22,6 +23,7 @@ from tests.doors.support_door import (
     on_asyncio,
     text_of,
 )
+from tests.doors.support_http import MODERN, a_session, served
 from tests.host.support_host import later
 
 if TYPE_CHECKING:
@@ -104,6 +106,30 @@ async def test_a_call_of_the_handshake_era_ends_with_its_connection() -> None:
             )
             await behind.hands.answer({"ok": True})
             assert (await again.wait()).json()["result"]["content"][0]["text"] == '{"ok":true}'
+
+
+@pytest.mark.rule("M-4", "M-11")
+@on_asyncio
+async def test_no_client_cancels_the_call_of_another() -> None:
+    async with served() as (behind, address, http), anyio.create_task_group() as group:
+        mine, theirs = [await a_session(http, address) for _ in range(2)]
+        asked = later(
+            group,
+            lambda: http.post(address.url, json=a_call("add", {"text": "x"}, 7), headers=mine),
+        )
+        heard = await behind.hands.calls.get()
+        cancel = an_envelope("notifications/cancelled", None, requestId=7)
+        newer = MODERN | {"Mcp-Method": "notifications/cancelled"}
+        for headers in (theirs, newer):
+            told = await http.post(address.url, json=cancel, headers=headers)
+            assert told.status_code == 202
+        # Both were read before this is answered.
+        for headers in (theirs, mine):
+            ping = await http.post(address.url, json=an_envelope("ping", 8), headers=headers)
+            assert ping.status_code == 200
+        assert await behind.hands.deska.agent.respond(heard["callId"], {"ok": True}) is True
+        assert (await asked.wait()).json()["id"] == 7
+        assert (await behind.heard.get()).code == ""
 
 
 @pytest.mark.rule("M-4", "A-3")

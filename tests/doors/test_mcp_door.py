@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.lowlevel
@@ -29,8 +30,11 @@ from tests.doors.support_door import (
     some_ways,
     text_of,
 )
-from tests.host.support_host import a_panel, connect, later
+from tests.host.support_host import a_panel, answering, connect, later
 from tests.host.support_supervision import OwnError
+
+if TYPE_CHECKING:
+    from mcp.client.client import Client
 
 pytestmark = pytest.mark.anyio
 
@@ -246,6 +250,45 @@ async def test_nothing_crosses_between_two_doors_of_one_host(way: str, era: str)
         behind.host.detach_task("task-1")
         await behind.hands.deska.agent.respond(heard["callId"], {"ok": True})
         assert text_of(await open_call.wait()) == '{"ok":true}'
+
+
+@pytest.mark.rule("M-11", "R-1")
+@some_ways
+async def test_calls_of_two_tasks_at_once_do_not_cross(way: str, era: str) -> None:
+    edited: list[str] = []
+
+    async def echo(_: object, call: dict[str, Any]) -> dict[str, Any]:
+        # Out of order, so that answers come back in another one than the calls.
+        for _turn in range(len(edited) % 3):
+            await anyio.lowlevel.checkpoint()
+        if call["action"] == "edit":
+            edited.append(call["input"]["revision"])
+            return {"ok": True, "revision": call["input"]["revision"]}
+        return {"ok": True, "revision": call["input"]["text"]}
+
+    async with (
+        a_door(answering(echo)) as behind,
+        McpDoor(behind.host, "task-2") as other,
+        a_client(behind.door, way, era) as one,
+        a_client(other, way, era) as two,
+        anyio.create_task_group() as group,
+    ):
+        await connect(behind.host, "task-2", "board")
+
+        async def works(client: Client, mark: str) -> None:
+            counter = json.loads(text_of(await call(client, "add", {"text": mark})))["revision"]
+            again = json.loads(text_of(await call(client, "edit", {"revision": counter})))
+            # The counter stood for what this very call had written, and stands for it again.
+            assert again == {"ok": True, "revision": counter}
+
+        marks = [
+            (client, f"{name}-{n}") for n in range(6) for client, name in ((one, "1"), (two, "2"))
+        ]
+        done = [later(group, works, client, mark) for client, mark in marks]
+        for one_done in done:
+            await one_done.wait()
+        assert sorted(edited) == sorted(mark for _, mark in marks)
+        await behind.quiet()
 
 
 # --- the numbers, and the extra

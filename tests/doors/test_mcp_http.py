@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import AsyncExitStack
 
 import anyio
 import anyio.abc
@@ -18,96 +17,29 @@ from deska_host.mcp import DoorLimits, McpDoor
 from tests.doors.support_door import (
     INITIALIZE,
     BigImages,
-    a_call,
     a_door,
     an_envelope,
     an_http_client,
 )
+from tests.doors.support_http import (
+    ACCEPT,
+    MODERN,
+    a_connection,
+    all_of,
+    head,
+    modern_call,
+    post_call,
+    served,
+)
 from tests.host.support_host import later, picture
 
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
-    from deska_host.mcp import HttpAddress
-    from tests.doors.support_door import Behind
-
 pytestmark = pytest.mark.anyio
-
-ACCEPT = {"Accept": "application/json, text/event-stream"}
-#: What a request of the newer era says of itself.
-MODERN = ACCEPT | {
-    "MCP-Protocol-Version": "2026-07-28",
-    "Mcp-Method": "tools/call",
-    "Mcp-Name": "call_action",
-}
-META = {
-    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-    "io.modelcontextprotocol/clientCapabilities": {},
-}
 
 
 @pytest.fixture
 def anyio_backend() -> str:
     """uvicorn runs on asyncio."""
     return "asyncio"
-
-
-@asynccontextmanager
-async def served(**limits: Any) -> AsyncGenerator[tuple[Behind, HttpAddress, httpx2.AsyncClient]]:
-    """A door by HTTP, with a client that knows its token."""
-    given: dict[str, Any] = {"limits": DoorLimits(**limits)}
-    async with (
-        a_door(door=given) as behind,
-        behind.door.http() as address,
-        an_http_client(address, **ACCEPT) as http,
-    ):
-        yield behind, address, http
-
-
-def modern_call(action: str = "add", given: object = None) -> dict[str, Any]:
-    """A call of the newer era, which needs no session."""
-    message = a_call(action, {"text": "x"} if given is None else given)
-    message["params"]["_meta"] = META
-    return message
-
-
-async def post_call(http: httpx2.AsyncClient, address: HttpAddress) -> httpx2.Response:
-    """A call that waits for the page."""
-    return await http.post(address.url, json=modern_call(), headers=MODERN)
-
-
-@asynccontextmanager
-async def a_connection(address: HttpAddress) -> AsyncGenerator[anyio.abc.SocketStream]:
-    """A connection on which a test says what it likes."""
-    async with await anyio.connect_tcp("127.0.0.1", address.port) as stream:
-        yield stream
-
-
-def head(address: HttpAddress, *headers: str, token: bool = True) -> bytes:
-    """The head of a POST."""
-    lines = ["POST /mcp HTTP/1.1", f"Host: 127.0.0.1:{address.port}", "Accept: application/json"]
-    lines += ["Content-Type: application/json", *headers]
-    if token:
-        lines.append(f"Authorization: Bearer {address.token}")
-    return "\r\n".join([*lines, "", ""]).encode()
-
-
-async def all_of(stream: anyio.abc.SocketStream) -> bytes:
-    """What comes until the server closes."""
-    got = b""
-    try:
-        while True:
-            got += await stream.receive()
-    except (anyio.EndOfStream, anyio.BrokenResourceError):
-        return got
-
-
-async def status_of(stream: anyio.abc.SocketStream) -> int:
-    """The status of the next answer."""
-    got = b""
-    while b"\r\n" not in got:
-        got += await stream.receive()
-    return int(got.split(b" ")[1])
 
 
 # --- who may ask
@@ -256,170 +188,6 @@ async def test_on_another_loop_than_asyncio_it_says_what_it_needs() -> None:
     async with Host() as host, McpDoor(host, "task-1") as door:
         with pytest.raises(RuntimeError, match="needs asyncio"):
             await door.http().__aenter__()
-
-
-# --- how much, and how slowly
-
-
-@pytest.mark.rule("M-7", "M-12")
-async def test_a_body_may_have_its_limit_and_not_a_byte_more() -> None:
-    async with served(message_bytes=2_000) as (_, address, http):
-        body = json.dumps(INITIALIZE).encode().ljust(2_000)
-        headers = {"Content-Type": "application/json"}
-        assert (await http.post(address.url, content=body, headers=headers)).status_code == 200
-        refused = await http.post(address.url, content=body + b" ", headers=headers)
-        assert refused.status_code == 413
-        assert "2000 bytes" in refused.text
-
-        async def in_chunks(size: int) -> AsyncGenerator[bytes]:
-            for start in range(0, size, 500):
-                yield body.ljust(size)[start : start + 500]
-
-        chunked = await http.post(address.url, content=in_chunks(2_000), headers=headers)
-        assert chunked.status_code == 200
-        chunked = await http.post(address.url, content=in_chunks(2_001), headers=headers)
-        assert chunked.status_code == 413
-        # The connection is good for the next request.
-        assert (await http.post(address.url, json=INITIALIZE)).status_code == 200
-
-
-@pytest.mark.rule("M-7", "M-12")
-async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
-    async with served(body_seconds=0.05) as (behind, address, _):
-        for tail in (b"", b'{"jsonrpc"'):
-            async with a_connection(address) as stream:
-                await stream.send(head(address, "Content-Length: 100") + tail)
-                assert (await all_of(stream)).startswith(b"HTTP/1.1 408 ")
-        async with a_connection(address) as stream:
-            await stream.send(head(address, "Transfer-Encoding: chunked") + b"2\r\n{}\r\n")
-            assert (await all_of(stream)).startswith(b"HTTP/1.1 408 ")
-        assert behind.host.pending == 0
-
-
-@pytest.mark.rule("M-7", "M-12")
-async def test_a_client_that_does_not_say_what_it_wants_is_not_waited_for() -> None:
-    async with served(header_seconds=0.3, idle_seconds=600) as (_, address, _http):
-
-        async def begins(begun: bytes) -> None:
-            async with a_connection(address) as stream:
-                if begun:
-                    await stream.send(begun)
-                assert await all_of(stream) == b""
-
-        async def is_refused() -> None:
-            # The rest of a body that nobody wants.
-            async with a_connection(address) as stream:
-                await stream.send(head(address, "Content-Length: 100", token=False) + b"{")
-                assert (await all_of(stream)).startswith(b"HTTP/1.1 401 ")
-
-        async def begins_again() -> None:
-            # The second request of a connection.
-            async with a_connection(address) as stream:
-                await stream.send(head(address, "Content-Length: 2") + b"{}")
-                assert await status_of(stream) == 400
-                await stream.send(b"POST /mcp")
-                assert b"HTTP/1.1" not in await all_of(stream)
-
-        async with anyio.create_task_group() as group:
-            for begun in (b"", b"P", head(address)[:-4]):
-                group.start_soon(begins, begun)
-            group.start_soon(is_refused)
-            group.start_soon(begins_again)
-
-
-@pytest.mark.rule("M-7")
-async def test_a_call_that_waits_is_no_client_that_says_nothing() -> None:
-    async with (
-        served(header_seconds=0.3) as (behind, address, http),
-        anyio.create_task_group() as group,
-    ):
-        waiting = later(group, post_call, http, address)
-        heard = await behind.hands.calls.get()
-        # This one came later, and is sent away.
-        async with a_connection(address) as stream:
-            assert await all_of(stream) == b""
-        await behind.hands.deska.agent.respond(heard["callId"], {"ok": True})
-        assert (await waiting.wait()).status_code == 200
-
-
-@pytest.mark.rule("M-7", "M-12")
-async def test_headers_have_their_limit() -> None:
-    async with served(header_bytes=1_000) as (_, address, http), a_connection(address) as stream:
-        await stream.send(head(address, f"X-Long: {'x' * 1_000}")[:-2])
-        assert await status_of(stream) == 400
-        assert (await http.post(address.url, json=INITIALIZE)).status_code == 200
-
-
-@pytest.mark.rule("M-7", "M-12")
-async def test_more_requests_than_allowed_are_told_to_try_again() -> None:
-    async with served(requests=2) as (behind, address, http), anyio.create_task_group() as group:
-        open_calls = [later(group, post_call, http, address) for _ in range(2)]
-        calls = [await behind.hands.calls.get() for _ in open_calls]
-        refused = await post_call(http, address)
-        assert refused.status_code == 503
-        assert refused.headers["retry-after"] == "1"
-        for call in calls:
-            await behind.hands.deska.agent.respond(call["callId"], {"ok": True})
-        assert [(await one.wait()).status_code for one in open_calls] == [200, 200]
-        again = later(group, post_call, http, address)
-        await behind.hands.answer({"ok": True})
-        assert (await again.wait()).status_code == 200
-
-
-@pytest.mark.rule("M-7", "M-12")
-async def test_the_bodies_of_all_requests_have_one_limit_together() -> None:
-    async with served(message_bytes=900, bodies_bytes=1_000) as (_, address, http):
-        body = json.dumps(INITIALIZE).encode().ljust(600)
-        headers = {"Content-Type": "application/json"}
-        async with a_connection(address) as stream:
-            await stream.send(head(address, "Content-Length: 600") + body[:500])
-            # Until the server has read that, another such body fits.
-            while (await http.post(address.url, content=body, headers=headers)).status_code != 503:
-                pass
-            await stream.send(body[500:])
-            assert await status_of(stream) == 200
-        assert (await http.post(address.url, content=body, headers=headers)).status_code == 200
-
-
-@pytest.mark.rule("M-7", "M-12")
-async def test_connections_and_sessions_have_their_limits() -> None:
-    async with (
-        served(connections=3) as (_, address, http),
-        a_connection(address),
-        a_connection(address),
-    ):
-        assert (await http.post(address.url, json=INITIALIZE)).status_code == 200
-        # Who came first is served, and who is too many is not.
-        async with a_connection(address) as stream:
-            await stream.send(head(address, "Content-Length: 0"))
-            assert (await all_of(stream)).startswith(b"HTTP/1.1 503 ")
-            assert (await http.post(address.url, json=INITIALIZE)).status_code == 200
-    async with served(sessions=1) as (_, address, http):
-        first = await http.post(address.url, json=INITIALIZE)
-        assert (await http.post(address.url, json=INITIALIZE)).status_code == 503
-        session = {"Mcp-Session-Id": first.headers["mcp-session-id"]}
-        assert (await http.delete(address.url, headers=session)).status_code == 200
-        assert (await http.post(address.url, json=INITIALIZE)).status_code == 200
-
-
-@pytest.mark.rule("M-7")
-async def test_many_requests_at_once_each_get_their_answer() -> None:
-    async with served(requests=8) as (behind, address, _):
-        statuses: list[int] = []
-
-        async def asks(token: str) -> None:
-            async with a_connection(address) as stream:
-                body = json.dumps(INITIALIZE).encode()
-                told = head(address, f"Content-Length: {len(body)}", token=bool(token))
-                await stream.send(told + body)
-                statuses.append(await status_of(stream))
-
-        async with anyio.create_task_group() as group:
-            for number in range(200):
-                group.start_soon(asks, "" if number % 2 else "known")
-        assert statuses.count(401) == 100
-        assert set(statuses) <= {200, 401, 503}
-        assert behind.host.pending == 0
 
 
 # --- the end

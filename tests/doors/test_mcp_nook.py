@@ -28,6 +28,7 @@ from tests.doors.support_door import (
     text_of,
 )
 from tests.host.support_host import NOOK, Images, connect, picture
+from tests.support_installed import python_path
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -103,7 +104,7 @@ def a_server(folder: Path) -> StdioServerParameters:
         command=sys.executable,
         args=["-m", "tests.doors.nook_stdio", str(folder)],
         cwd=ROOT,
-        env={"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
+        env={"PYTHONPATH": python_path(ROOT)},
     )
 
 

@@ -31,6 +31,7 @@ from tests.doors.support_door import (
     pipes,
     send,
 )
+from tests.support_installed import python_path
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -273,7 +274,7 @@ async def test_nothing_but_the_protocol_is_on_standard_output() -> None:
             stderr=subprocess.PIPE,
             cwd=ROOT,
             # With a buffer, as most programs have one.
-            env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", "PYTHONUNBUFFERED": ""},
+            env={**os.environ, "PYTHONPATH": python_path(ROOT), "PYTHONUNBUFFERED": ""},
         )
         with program as served:
             assert served.stdin is not None

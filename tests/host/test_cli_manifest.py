@@ -160,3 +160,18 @@ def test_a_file_that_cannot_be_read_or_written_is_told_so(page, capsys):
 @pytest.mark.rule("G-2")
 def test_checking_and_writing_at_once_is_refused(page):
     assert main(["manifest", str(page), "--check", "panel.json", "--write"]) == 2
+
+
+@pytest.mark.rule("G-2")
+def test_what_the_module_prints_is_not_in_the_file(page):
+    expected = subprocess.run(
+        [sys.executable, "-m", "deska_host", "manifest", str(page)], capture_output=True, check=True
+    ).stdout
+    loud = "import os\nprint('printed')\nos.system('echo echoed')\n"
+    page.write_text(PAGE.replace("from typing", f"{loud}from typing"), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "deska_host", "manifest", str(page)], capture_output=True, check=True
+    )
+    assert done.stdout == expected
+    assert b"printed\n" in done.stderr
+    assert b"echoed\n" in done.stderr

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import signal
 from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from anyio.from_thread import start_blocking_portal
 
+from deska_host._commands.interrupts import interrupted_later
 from deska_host.blocking_sides import BlockingAgent
 
 if TYPE_CHECKING:
@@ -31,8 +32,14 @@ def agent_at(
 
     :param opening: :func:`deska_host._commands.desk.open_desk`.
     :raises Stop: what that raises.
+    :raises KeyboardInterrupt: Ctrl-C, wherever it came.
     """
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(opening) as desk:
+    with ExitStack() as stack:
+        # Between the start of the thread and the first word from it, Ctrl-C would leave it running,
+        # and be waited for without end.
+        with interrupted_later():
+            portal = stack.enter_context(start_blocking_portal())
+        desk = stack.enter_context(portal.wrap_async_context_manager(opening))
         yield BlockingAgent(portal, portal.call(desk.task.start_turn)), desk.panels
 
 

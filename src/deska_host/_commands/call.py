@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from deska_host._commands.agent import agent_at, called
+from deska_host._commands.arguments import Arguments
 from deska_host._commands.consent import consent_of
 from deska_host._commands.desk import open_desk
 from deska_host._commands.errors import PageErrors
 from deska_host._commands.images import ImageFolder
 from deska_host._commands.json_input import MOST_BYTES, read_file, read_input
 from deska_host._commands.place import Stop, find_place
+from deska_host._commands.streams import no_pipe
 from deska_host._commands.terminal import Terminal
-from deska_host._commands.words import UNPAUSED_NOTE, UNPAUSED_READ, UNPAUSED_WARNING
+from deska_host._commands.words import (
+    FOR_THE_AUTHOR,
+    SILENT_PAGE,
+    UNPAUSED_NOTE,
+    UNPAUSED_READ,
+    UNPAUSED_WARNING,
+)
 from deska_sdk.errors import AgentCode
 
 if TYPE_CHECKING:
+    import argparse
     from typing import TextIO
 
     from deska_host._commands.images import Saved
@@ -33,13 +40,12 @@ HOW = "agree with deska try or deska serve in a terminal first, or give --yes"
 
 def run(argv: list[str]) -> int:
     """Make the call: 0 when it was answered, 1 when refused, 2 when it could not be tried."""
-    given = _parser().parse_args(argv)
-    # What a page prints goes to standard error: standard output has the reply and nothing else.
-    reply_to = sys.stdout
+    given = _parser().read(argv)
     out = Terminal(sys.stderr)
     errors = PageErrors()
     try:
-        with redirect_stdout(sys.stderr):
+        # Standard output has the reply and nothing else.
+        with no_pipe() as reply_to:
             return _call(given, reply_to, out, errors)
     except Stop as stop:
         errors.tell(out)
@@ -49,8 +55,8 @@ def run(argv: list[str]) -> int:
         return INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Arguments:
+    parser = Arguments(
         prog="deska call",
         description="Call one action of a panel, and print the reply.",
         epilog="The exit status is 0 for a reply, 1 for a refusal, 2 if it could not be tried.",
@@ -87,6 +93,8 @@ def _call(given: argparse.Namespace, reply_to: TextIO, out: Terminal, errors: Pa
     from_stdin = given.input == "-"
     payload = "{}" if given.list else _input(given.input)
     place = find_place(given.task, given.desk)
+    if given.images is not None:
+        ImageFolder(given.images).make()
     if given.trust_unpaused:
         out.line(UNPAUSED_WARNING, style="warn")
     consent = consent_of(
@@ -108,9 +116,10 @@ def _call(given: argparse.Namespace, reply_to: TextIO, out: Terminal, errors: Pa
     errors.tell(out)
     if reply.panel and given.trust_unpaused:
         out.line(UNPAUSED_READ.format(panel=panel), style="warn")
-    saved = _images(given.images, reply, out)
-    _print(reply, saved, reply_to, as_json=given.json)
+    problem = _answer(given, reply, reply_to, out)
     if reply.code is None:
+        if problem:
+            raise Stop(problem)
         return DONE
     sys.stderr.write(f"{reply.code}\n")
     if reply.code is AgentCode.PAUSE_FAILED and not given.trust_unpaused:
@@ -119,6 +128,9 @@ def _call(given: argparse.Namespace, reply_to: TextIO, out: Terminal, errors: Pa
             "--trust-unpaused hands them over all the same.",
             style="dim",
         )
+    if reply.code is AgentCode.PANEL_TIMEOUT:
+        for hint in (FOR_THE_AUTHOR, *SILENT_PAGE):
+            out.line(hint, style="dim")
     return REFUSED
 
 
@@ -130,12 +142,23 @@ def _input(given: str) -> str:
     return read_input(given).text
 
 
-def _images(folder: Path | None, reply: AgentReply, out: Terminal) -> list[Saved]:
-    if folder is not None:
-        return ImageFolder(folder).save(reply.images)
-    if reply.images:
+def _answer(given: argparse.Namespace, reply: AgentReply, reply_to: TextIO, out: Terminal) -> str:
+    """Hand over the reply and its images; why an image was not saved, or nothing.
+
+    The reply comes first, whatever becomes of its images: the panel was called, and may have
+    changed.
+    """
+    saved: list[Saved] = []
+    problem = ""
+    if given.images is not None:
+        try:
+            ImageFolder(given.images).save(reply.images, saved.append)
+        except Stop as stop:
+            problem = stop.sentence
+    elif reply.images:
         out.line(f"Images in the reply: {len(reply.images)}. --images DIR saves them.")
-    return []
+    _print(reply, saved, reply_to, as_json=given.json)
+    return problem
 
 
 def _print(reply: AgentReply, saved: list[Saved], reply_to: TextIO, *, as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import os
 import sys
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import evolve, frozen
 
+from deska_host._commands.arguments import Arguments
 from deska_host._commands.formats import Checked, write_github, write_json, write_text
 from deska_host._commands.ledger import LedgerUnusable, read_ledger, recording, write_ledger
 from deska_host.package import PackageFolder
@@ -71,8 +71,7 @@ def run(argv: list[str]) -> int:
     worst.
     """
     parser = _parser()
-    # Options may stand between the paths, as they may with most commands.
-    given = parser.parse_intermixed_args(argv)
+    given = parser.read(argv)
     publisher = _Publisher(given.publisher, given.record or given.new_ledger, given.new_ledger)
     if publisher.records and publisher.path is None:
         parser.error("--record and --new-ledger need --publisher LEDGER")
@@ -87,8 +86,8 @@ def run(argv: list[str]) -> int:
     return done.status
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Arguments:
+    parser = Arguments(
         prog="deska check",
         description="Check panels' folders, or panel.json files alone, and tell all problems.",
         epilog="The exit status is 0 without a problem, 1 with one, 2 if anything cannot be read "

@@ -55,10 +55,13 @@ class Asked:
         self.out.sheet(sheet.text)
         if self.note:
             self.out.line(self.note, style="warn")
-        self.out.line(f"Connect {sheet.panel}? Type y for yes, anything else for no:")
-        self.out.flush()
+        self.out.ask(f"Connect {sheet.panel}? Type y for yes, anything else for no:")
         # Not in a thread: a person who gives up with Ctrl-C need not press Enter first.
-        await anyio.wait_readable(self.stdin)
+        try:
+            await anyio.wait_readable(self.stdin)
+        except anyio.get_cancelled_exc_class():
+            self.out.line()  # whatever comes next has its own line
+            raise
         return self.stdin.readline().strip().lower() in ("y", "yes")
 
 

@@ -13,7 +13,7 @@ from deska_host._commands.place import Stop
 from deska_sdk import images
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from deska_host.blobs import Image
 
@@ -41,17 +41,33 @@ class ImageFolder:
         self._path = path
         self._ready: Path | None = None
 
-    def save(self, replied: Iterable[Image]) -> list[Saved]:
-        """Save these, in their order.
+    def make(self) -> None:
+        """Have the folder ready before anything is called.
 
-        :raises Stop: they cannot be written.
+        :raises Stop: there can be no such folder.
         """
         problem = ""
         try:
-            return [self._save(image.data) for image in replied]
+            self._folder()
+        except OSError as error:
+            problem = error.strerror or "it cannot be made"
+        if problem:
+            raise Stop(f"{self._path}: the folder for images cannot be made: {problem}")
+
+    def save(self, replied: Iterable[Image], hear: Callable[[Saved], object]) -> None:
+        """Save these, in their order, and tell ``hear`` of each as soon as it is.
+
+        :raises Stop: one cannot be written. Those before it are there, and half of it is not.
+        """
+        problem = ""
+        try:
+            for image in replied:
+                hear(self._save(image.data))
         except OSError as error:
             problem = error.strerror or "it cannot be written"
-        raise Stop(f"{self._path or tempfile.gettempdir()}: an image was not saved: {problem}")
+        if problem:
+            where = self._path or tempfile.gettempdir()
+            raise Stop(f"{where}: an image was not saved: {problem}")
 
     def _save(self, data: bytes) -> Saved:
         info = images.sniff(data)
@@ -62,8 +78,12 @@ class ImageFolder:
                 file = path.open("xb")
             except FileExistsError:
                 continue
-            with file:
-                file.write(data)
+            try:
+                with file:
+                    file.write(data)
+            except OSError:
+                path.unlink(missing_ok=True)
+                raise
             return Saved(path, info.width, info.height, len(data))
         raise AssertionError("there are always more numbers")
 

@@ -80,7 +80,11 @@ class PlainLines:
         """Ask, and take the answer."""
         self._stdout.write(prompt)
         self._stdout.flush()
-        line = self._stdin.readline()
+        try:
+            line = self._stdin.readline()
+        except KeyboardInterrupt:
+            self._stdout.write("\n")
+            raise
         return line.removesuffix("\n") if line else None
 
 
@@ -174,6 +178,9 @@ def _readline(stdout: TextIO, history: Path | None, completing: Completing) -> L
                 line = input(prompt)
             except EOFError:
                 return None
+            except KeyboardInterrupt:
+                stdout.write("\n")  # what was given up stays, and the next prompt has its own line
+                raise
             finally:
                 sys.stdout = before
             if file is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from deska_host._commands.arguments import Arguments
+from deska_host._commands.errors import traceback_lines
+from deska_host._commands.files import write_whole
+from deska_host._commands.streams import no_pipe
 from deska_host.package import PageNotLoaded, load_module
 from deska_sdk.errors import DeskaError
 from deska_sdk.panels.typed import Panel, PanelDefinitionError
@@ -28,7 +30,7 @@ def run(argv: list[str]) -> int:
     0 when it was made, or is fresh; 1 when the one to check is stale; 2 when the module cannot be
     loaded, has not exactly one panel, or a file cannot be read or written.
     """
-    parser = argparse.ArgumentParser(
+    parser = Arguments(
         prog="deska manifest",
         description="Print the panel.json of a typed panel. The module is run to find its panel.",
         epilog="The exit status is 0 when it is made or fresh, 1 when stale, 2 if neither can be "
@@ -38,14 +40,16 @@ def run(argv: list[str]) -> int:
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--check", metavar="FILE", type=Path, help="say whether this file is fresh")
     what.add_argument("--write", action="store_true", help=f"write {_NAME} beside the module")
-    given = parser.parse_args(argv)
+    given = parser.read(argv)
     try:
-        module = _load(given.module)
+        # What the module prints is no part of the file.
+        with no_pipe():
+            module = _load(given.module)
         made = _panel(module).manifest_text().encode()
         if given.check is not None:
             return _check(given.check, made, given.module)
         if given.write:
-            _beside(module).write_bytes(made)
+            write_whole(_beside(module), made)
         else:
             _print(made)
     except (PageNotLoaded, PanelDefinitionError) as error:
@@ -108,8 +112,8 @@ def _load(name: str) -> ModuleType:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the author's module raised
         raised = error
     # The module's author is who runs this, and needs all of it.
-    for line in "".join(traceback.format_exception(raised)).splitlines():
-        sys.stderr.write(f"{escape_invisible(line)}\n")
+    for line in traceback_lines(raised):
+        sys.stderr.write(f"{line}\n")
     raise PageNotLoaded(f"the module raised {type(raised).__name__}")
 
 

@@ -6,7 +6,6 @@ any other, so what a newcomer gets is what the test suite runs.
 
 from __future__ import annotations
 
-import argparse
 import os
 import secrets
 import shlex
@@ -15,6 +14,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from deska_host._commands.arguments import Arguments
 from deska_host._commands.schema import schema_text
 from deska_host._commands.terminal import Terminal
 from deska_host._examples import example_folder
@@ -34,7 +34,7 @@ Editors that know JSON Schema complete and explain `panel.json` while you type: 
 
 def run(argv: list[str]) -> int:
     """Make the panel that ``argv`` names: 0 when it is there, 2 when nothing was made."""
-    parser = argparse.ArgumentParser(
+    parser = Arguments(
         prog="deska new",
         description="Make a folder with a small panel that works: a manifest, a page and a test.",
         epilog="The exit status is 0 when it is made, and 2 when it is not; then nothing is left.",
@@ -51,7 +51,7 @@ def run(argv: list[str]) -> int:
         dest="folder",
         help="make it in this folder instead of the current one",
     )
-    given = parser.parse_args(argv)
+    given = parser.read(argv)
     name: str = given.name
     if not formats.fits(formats.ID, name) or len(name) > DEFAULT_LIMITS.panel_id:
         return _fail(
@@ -122,15 +122,22 @@ def _tell(place: Path, *, typed: bool) -> None:
     out = Terminal(sys.stdout)
     out.line((str(place), "place"), " is a panel that works. What next:")
     out.line()
-    panel = shlex.quote(str(place))
+    panel = _pasted(place)
     steps = [
         (f"deska check {panel}", "tell everything that is wrong with panel.json"),
-        (f"pytest {panel}", "run its tests"),
+        (f"pytest {panel}", "run its tests (pip install pytest)"),
         (f"deska try {panel} --task .", "call its actions yourself"),
-        (f"deska serve {panel} --task .", "let a real agent call them, over MCP"),
+        (f"deska serve {panel} --task FOLDER", "let the agent in FOLDER call them, over MCP"),
     ]
     if typed:
-        page = shlex.quote(str(place / "page.py"))
+        page = _pasted(place / "page.py")
         again = (f"deska manifest --write {page}", "make panel.json anew when the page changed")
         steps.insert(0, again)
     out.table([[(f"  {command}", "strong"), what] for command, what in steps])
+
+
+def _pasted(path: Path) -> str:
+    """The path as a word of a command."""
+    text = str(path)
+    # What begins with a hyphen would be taken for an option.
+    return shlex.quote(f".{os.sep}{text}" if text.startswith("-") else text)

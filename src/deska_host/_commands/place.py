@@ -60,7 +60,7 @@ def find_place(task: Path, desk: Path | None) -> Place:
         raise Stop("there is no home folder to keep the desk in; choose a file with --desk FILE")
     else:
         file = state / "desks" / f"{name}.db"
-    if _is_inside(file.parent, folder):
+    if is_inside(file.parent, folder):
         raise Stop(
             f"{file}: the desk's file cannot stand inside the task's folder, where the task's "
             "agent could write to it; choose another with --desk FILE"
@@ -68,7 +68,7 @@ def find_place(task: Path, desk: Path | None) -> Place:
     if desk is None and state is not None:
         _make(state)
         _make(file.parent)
-    outside = state if state is not None and not _is_inside(state, folder) else None
+    outside = state if state is not None and not is_inside(state, folder) else None
     return Place(folder, f"task-{name}", file, outside)
 
 
@@ -90,13 +90,17 @@ def _state_folder() -> Path | None:
         base = Path(given)
     else:
         try:
-            base = Path.home() / ".local" / "state"
+            home = Path.home()
         except RuntimeError:
             return None
+        # Of an empty HOME Python makes the root; a relative one is another place for each folder.
+        if not home.is_absolute() or os.environ.get("HOME") == "":
+            return None
+        base = home / ".local" / "state"
     return Path(os.path.realpath(base / "deska"))
 
 
-def _is_inside(path: Path, folder: Path) -> bool:
+def is_inside(path: Path, folder: Path) -> bool:
     """Whether ``path``, which need not be there yet, is the folder or stands below it.
 
     Compared by what the folders are, not by how they are called: a file system may know one

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
 
+from deska_host._commands.arguments import Arguments
 from deska_host._commands.files import write_whole
 from deska_sdk.panels.editor_schema import panel_json_schema
 from deska_sdk.text import escape_invisible
@@ -16,7 +16,7 @@ MADE, FAILED = 0, 2
 
 def run(argv: list[str]) -> int:
     """Write the schema as indented JSON: 0 when it is written, 2 when a file cannot be."""
-    parser = argparse.ArgumentParser(
+    parser = Arguments(
         prog="deska schema",
         description="Print the JSON Schema of panel.json. Name it in your editor, or in $schema.",
         epilog="The exit status is 0, and 2 when the file cannot be written.",
@@ -24,7 +24,7 @@ def run(argv: list[str]) -> int:
     parser.add_argument(
         "--write", metavar="FILE", type=Path, help="write it into this file instead"
     )
-    file: Path | None = parser.parse_args(argv).write
+    file: Path | None = parser.read(argv).write
     if file is None:
         sys.stdout.write(schema_text())
         return MADE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import sys
 from contextlib import AsyncExitStack
 from importlib.util import find_spec
@@ -12,18 +13,26 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from deska_host._commands.arguments import Arguments
 from deska_host._commands.configs import Snippet, http_snippets, stdio_snippets
 from deska_host._commands.consent import consent_of
 from deska_host._commands.desk import connect, install, open_host, start_pages
-from deska_host._commands.place import Place, Stop, find_place
-from deska_host._commands.streams import no_pipe, own_pipe
+from deska_host._commands.place import Place, Stop, find_place, is_inside
+from deska_host._commands.streams import Pipe, no_pipe, own_pipe
 from deska_host._commands.terminal import Terminal
 from deska_host._commands.told import ForMachines, ForPeople, Told
-from deska_host._commands.words import READS_REFUSED, UNPAUSED_NOTE, UNPAUSED_WARNING
+from deska_host._commands.words import (
+    AGREE_FIRST,
+    PANEL_INSIDE,
+    READS_REFUSED,
+    UNPAUSED_NOTE,
+    UNPAUSED_WARNING,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deska_host._commands.consent import Consent
-    from deska_host._commands.streams import Pipe
     from deska_host.host import Host
     from deska_host.mcp import McpDoor
 
@@ -39,7 +48,7 @@ TOKEN = "DESKA_TOKEN"  # noqa: S105 - the name of a variable
 def run(argv: list[str]) -> int:
     """Serve until the client leaves or the process is asked to end: 0; 2 when it cannot start."""
     parser = _parser()
-    given = parser.parse_args(argv)
+    given = parser.read(argv)
     if given.stdio and given.http is not None:
         parser.error("--stdio and --http exclude each other")
     try:
@@ -54,8 +63,8 @@ def run(argv: list[str]) -> int:
         return INTERRUPTED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Arguments:
+    parser = Arguments(
         prog="deska serve",
         description="Serve the two tools of one task to a program that speaks MCP.",
         epilog=f"The token clients have to send is in the variable {TOKEN}, or made anew.",
@@ -81,7 +90,11 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="let reads be answered although nothing is paused for them",
     )
-    parser.add_argument("--json", action="store_true", help="say what happens as lines of JSON")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="say what happens as lines of JSON; with --print-config, print the JSON alone",
+    )
     parser.add_argument("--desk", metavar="FILE", type=Path, help="keep the desk in this file")
     parser.add_argument(
         "--print-config", action="store_true", help="print what to paste into clients, and end"
@@ -101,13 +114,15 @@ def _port(text: str) -> int:
 def _serve(given: argparse.Namespace) -> int:
     _need_mcp()
     place = find_place(given.task, given.desk)
-    # With --json the machine's stream holds nothing else: a person is spoken to on the other one.
-    stream = sys.stderr if given.stdio else sys.stdout
-    with own_pipe() if given.stdio else no_pipe() as pipe:
+    with own_pipe() if given.stdio else no_pipe() as own:
+        # With --json the machine's stream holds nothing else: a person is spoken to on the other.
+        pipe, stream = (own, sys.stderr) if isinstance(own, Pipe) else (None, own)
         people = sys.stderr if given.json else stream
         out = Terminal(people)
         told: Told = ForMachines(stream) if given.json else ForPeople(out, stream)
         told.warn(UNPAUSED_WARNING if given.trust_unpaused else READS_REFUSED)
+        for warning in _warnings(given, place):
+            told.warn(warning)
         consent = consent_of(
             yes=given.yes,
             out=out,
@@ -196,11 +211,28 @@ def _print_config(given: argparse.Namespace) -> None:
     for folder in given.panels:
         if not folder.is_dir():
             raise Stop(f"{folder}: there is no such folder of a panel")
-    out = Terminal(sys.stdout)
-    for snippet in _snippets(given, place):
-        out.line((f"{snippet.where}:", "strong"))
-        out.text(snippet.text)
-        out.line()
+    snippets = _snippets(given, place)
+    if given.json:
+        sys.stdout.write(f"{snippets[0].text}\n")
+    else:
+        out = Terminal(sys.stdout)
+        for snippet in snippets:
+            out.line((f"{snippet.where}:", "strong"))
+            out.text(snippet.text)
+            out.line()
+    beside = Terminal(sys.stderr)
+    for warning in _warnings(given, place):
+        beside.line(warning, style="warn")
+    if given.http is None:
+        words = ["deska", "try", *map(str, given.panels), "--task", str(given.task)]
+        words += [] if given.desk is None else ["--desk", str(given.desk)]
+        beside.line(AGREE_FIRST.format(command=shlex.join(words)), style="dim")
+
+
+def _warnings(given: argparse.Namespace, place: Place) -> Iterator[str]:
+    for folder in given.panels:
+        if is_inside(Path(os.path.realpath(folder)), place.folder):
+            yield PANEL_INSIDE.format(panel=folder)
 
 
 def _snippets(given: argparse.Namespace, place: Place) -> tuple[Snippet, ...]:
@@ -214,11 +246,13 @@ def _snippets(given: argparse.Namespace, place: Place) -> tuple[Snippet, ...]:
         from deska_host.mcp import PATH
 
         return http_snippets(f"http://127.0.0.1:{given.http}{PATH}", token)
-    # By this very Python: a client with windows of its own knows no virtual environment.
-    command = [sys.executable, "-m", "deska_host", "serve"]
+    # By this very Python: a client with windows of its own knows no virtual environment. With -P,
+    # for many clients start it in the task's folder, and modules that stand there are the agent's.
+    command = [sys.executable, "-P", "-m", "deska_host", "serve"]
     command += [str(folder.resolve()) for folder in given.panels]
     command += ["--task", str(place.folder), "--stdio"]
-    if given.desk is not None:
+    # Most clients hand on few variables: where one decided, its place is said.
+    if given.desk is not None or os.environ.get("XDG_STATE_HOME"):
         command += ["--desk", str(place.desk)]
     if given.trust_unpaused:
         command.append("--trust-unpaused")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from deska_host._commands.agent import called
 from deska_host._commands.complete import COMMANDS
 from deska_host._commands.json_input import Input, hints, read_file, read_input
 from deska_host._commands.place import Stop
+from deska_host._commands.words import FOR_THE_AUTHOR, SILENT_PAGE
 from deska_sdk.errors import AgentCode
 
 if TYPE_CHECKING:
@@ -73,6 +75,8 @@ class Shell:
                 self._list(raw=rest == "raw")
             case "call":
                 self._call(rest)
+            case _ if self._has(command):
+                raise Stop(f"{command} is an action: call {command} [JSON]")
             case _:
                 known = ", ".join(COMMANDS)
                 raise Stop(f"{command}: there is no such command; there are {known}")
@@ -114,13 +118,18 @@ class Shell:
         first, behind = _split(rest)
         if not first:
             raise Stop("say what to call: call [PANEL] ACTION [JSON]")
-        # No JSON object and no @FILE starts with a letter, and every action does.
-        if behind[:1].isalpha():
+        # No JSON object and no @FILE starts with a letter, and every action does. Words behind an
+        # action are an input that is no JSON, which is told as such.
+        if behind[:1].isalpha() and (first in self._panels or not self._has(first)):
             second, text = _split(behind)
             return first, second, text or "{}"
         if len(self._panels) > 1:
             raise Stop("several panels are connected, so name one: call PANEL ACTION [JSON]")
         return next(iter(self._panels)), first, behind or "{}"
+
+    def _has(self, name: str) -> bool:
+        """Whether any panel has an action of this name."""
+        return any(self._action(panel, name) is not None for panel in self._panels)
 
     def _action(self, panel: str, name: str) -> Action | None:
         connected = self._panels.get(panel)
@@ -129,11 +138,18 @@ class Shell:
 
     def _tell(self, reply: AgentReply, action: Action | None, given: Input) -> None:
         self._out.text(reply.text, style="warn" if reply.is_error else None)
-        for number, saved in enumerate(self._images.save(reply.images), 1):
-            self._out.line((f"image:{number}", "place"), f" is {saved}")
+        numbers = count(1)
+        self._images.save(
+            reply.images,
+            lambda saved: self._out.line((f"image:{next(numbers)}", "place"), f" is {saved}"),
+        )
         if reply.code is AgentCode.INVALID_INPUT and action is not None:
-            self._out.line("For you as the author (the agent gets only the above):", style="dim")
+            self._out.line(FOR_THE_AUTHOR, style="dim")
             for hint in hints(action, given):
+                self._out.line(f"  {hint}", style="dim")
+        if reply.code is AgentCode.PANEL_TIMEOUT:
+            self._out.line(FOR_THE_AUTHOR, style="dim")
+            for hint in SILENT_PAGE:
                 self._out.line(f"  {hint}", style="dim")
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Generator, Mapping
 
 
 @frozen
@@ -22,11 +22,55 @@ class Pipe:
     stdout: int
 
 
+def open_streams() -> None:
+    """Open on nothing what whoever started us has closed, but for standard output.
+
+    Otherwise the next file that is opened, which may be a desk, would get the number of a stream,
+    and what is written to that would go into it. ``sys.stdout`` stays ``None`` if it is: a command
+    has nothing to say it to.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free is given, and that is this one.
+            os.open(os.devnull, os.O_RDWR)
+    # Where Python found a stream closed it has none; nobody said so to those who check its types.
+    streams: Mapping[str, object] = vars(sys)
+    if streams["stdin"] is None:
+        sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    if streams["stderr"] is None:
+        sys.stderr = open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
 @contextmanager
-def no_pipe() -> Generator[None]:
-    """What pages print goes to standard error: standard output is the command's, or a machine's."""
+def no_pipe() -> Generator[TextIO]:
+    """The stream that was standard output; what pages print goes to standard error meanwhile.
+
+    So does what they write below Python, and the programs that they start: standard output is the
+    command's, or a machine's. A terminal is left as it is, since both are the same to a person.
+    """
+    own = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):
-        yield None
+        if not _is_ours(own):
+            yield own
+            return
+        own.flush()
+        kept = os.dup(1)
+        os.dup2(2, 1)
+        try:
+            with open(kept, "w", encoding=own.encoding, errors=own.errors, closefd=False) as stream:
+                yield stream
+        finally:
+            _put(kept, 1)
+
+
+def _is_ours(stream: TextIO) -> bool:
+    """Whether this is the process's standard output, and no terminal."""
+    try:
+        return stream.fileno() == 1 and not stream.isatty()
+    except (OSError, ValueError):  # a stream in memory has no number
+        return False
 
 
 @contextmanager

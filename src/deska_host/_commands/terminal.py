@@ -18,12 +18,14 @@ too, is shown as ``\u{1B}``, and nothing in it is read as markup.
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING, Final, Literal, TextIO
+from unicodedata import east_asian_width
 
 from deska_sdk.text import escape_invisible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
     from rich.text import Text
@@ -91,9 +93,12 @@ class Terminal:
         if self._console is None:
             if title:
                 self._plain(f"+-- {escape_invisible(title)}")
+            # A bar before each: no line of the text can end it and go on as the host. Broken here,
+            # since a terminal breaks what is too long for it without any bar.
+            room = (_columns(self._stream) or sys.maxsize) - len("| ")
             for line in lines:
-                # A bar before each: no line of the text can end it and go on as the host.
-                self._plain(f"| {line}".rstrip())
+                for part in _broken(line, room):
+                    self._plain(f"| {part}".rstrip())
             return
         from rich.panel import Panel
         from rich.text import Text
@@ -101,6 +106,11 @@ class Terminal:
         inner = Text("\n".join(lines), overflow="fold")
         heading = _heading(title, self._console) if title else None
         self._console.print(Panel(inner, title=heading, title_align="left", expand=False))
+
+    def ask(self, question: str) -> None:
+        """Write a question, with the cursor behind it."""
+        self._stream.write(f"{escape_invisible(question)} ")
+        self._stream.flush()
 
     def table(self, rows: Sequence[Sequence[Piece]], *, heads: Sequence[str] = ()) -> None:
         """Write rows of cells in columns; rows may differ in length."""
@@ -148,8 +158,18 @@ def _console(stream: TextIO) -> Console | None:
         markup=False,
         emoji=False,
         highlight=False,
+        # Of this stream: rich looks at standard input first, which may be none.
+        width=_columns(stream),
         no_color=bool(os.environ.get("NO_COLOR")),
     )
+
+
+def _columns(stream: TextIO) -> int | None:
+    """How wide the stream's terminal is; ``None`` where it is none, or does not say."""
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or None
+    except (OSError, ValueError):
+        return None
 
 
 def _heading(title: str, console: Console) -> Text | None:
@@ -163,6 +183,20 @@ def _heading(title: str, console: Console) -> Text | None:
 
 def _lines(text: str) -> list[str]:
     return text.removesuffix("\n").expandtabs(4).split("\n")
+
+
+def _broken(line: str, room: int) -> Iterator[str]:
+    """The line in parts that a terminal with this many columns shows in one row each."""
+    start = used = 0
+    for at, character in enumerate(line):
+        # What some terminals show over two columns counts as two; what joins the one before it
+        # counts as if it did not: a part may be shorter than it had to be, and never longer.
+        columns = 2 if east_asian_width(character) in "WFA" else 1
+        if used + columns > room and at > start:
+            yield line[start:at]
+            start, used = at, 0
+        used += columns
+    yield line[start:]
 
 
 def _escaped(piece: Piece) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
-from contextlib import redirect_stdout
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deska_host._commands.agent import agent_at
+from deska_host._commands.arguments import Arguments
 from deska_host._commands.complete import complete
 from deska_host._commands.consent import consent_of
 from deska_host._commands.desk import open_desk
@@ -16,24 +17,30 @@ from deska_host._commands.images import ImageFolder
 from deska_host._commands.lines import lines_from
 from deska_host._commands.place import Stop, find_place
 from deska_host._commands.shell import Shell
+from deska_host._commands.streams import no_pipe
 from deska_host._commands.terminal import Terminal
+
+if TYPE_CHECKING:
+    import argparse
+    from typing import TextIO
 
 DONE, NOT_TRIED, INTERRUPTED = 0, 2, 130
 
 HOW = "run this in a terminal, or give --yes"
 HELLO = (
-    "You are the agent here, so nothing has to be paused: what a panel says goes to you. "
-    "Type help for what can be typed."
+    "You are the agent here, so nothing is paused: what a panel says goes to you.",
+    "Type help for what can be typed.",
 )
 
 
 def run(argv: list[str]) -> int:
     """Let a person call: 0 at the end, 2 when it could not be started."""
-    given = _parser().parse_args(argv)
-    out = Terminal(sys.stdout)
+    given = _parser().read(argv)
     errors = PageErrors()
     try:
-        return _try(given, out, errors)
+        # What a page prints is elsewhere: what stands here is what an agent gets.
+        with no_pipe() as stdout:
+            return _try(given, stdout, errors)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Stop as stop:
@@ -43,8 +50,8 @@ def run(argv: list[str]) -> int:
         return NOT_TRIED
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Arguments:
+    parser = Arguments(
         prog="deska try",
         description="Be the agent of panels: list them, call their actions, see what comes back.",
         epilog="Commands may also come through a pipe, one in each line.",
@@ -66,24 +73,22 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _try(given: argparse.Namespace, out: Terminal, errors: PageErrors) -> int:
-    stdout, problems = sys.stdout, Terminal(sys.stderr)
+def _try(given: argparse.Namespace, stdout: TextIO, errors: PageErrors) -> int:
+    out, problems = Terminal(stdout), Terminal(sys.stderr)
     place = find_place(given.task, given.desk)
     consent = consent_of(yes=given.yes, out=out, shown=stdout, stdin=sys.stdin, how=HOW)
-    # What a page prints goes to standard error: what stands here is what an agent gets.
     opening = open_desk(place, given.panels, consent, out, errors.hear)
-    with redirect_stdout(sys.stderr), agent_at(opening) as (agent, panels):
+    with agent_at(opening) as (agent, panels):
         lines = lines_from(sys.stdin, stdout, place.state, lambda before: complete(before, panels))
         shell = Shell(agent, panels, ImageFolder(given.images), out)
-        out.line(HELLO, style="dim")
+        for sentence in HELLO:
+            out.line(sentence, style="dim")
         going = True
         while going:
-            errors.tell(problems)
-            out.flush()
-            try:
+            with suppress(KeyboardInterrupt):  # the next line is read
+                errors.tell(problems)
+                out.flush()
                 line = lines.read("deska> ")
-            except KeyboardInterrupt:
-                continue
-            going = line is not None and shell.do(line)
+                going = line is not None and shell.do(line)
         errors.tell(problems)
     return DONE

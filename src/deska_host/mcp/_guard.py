@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 METHODS: Final = ("GET", "POST", "DELETE")
 
+#: How much of an answer is given out at once.
+_PIECE: Final = 65_536
+
 
 @frozen
 class _No:
@@ -39,6 +42,8 @@ class _No:
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
 
+_VERSION = _No(505, "Only HTTP/1.1.", ((b"connection", b"close"),))
+_HEAD = _No(431, "This request has too much before its body.", ((b"connection", b"close"),))
 _HOST = _No(421, "This server answers to the names of this computer only.")
 _ORIGIN = _No(403, "Web pages of other servers may not ask.")
 _ELSEWHERE = _No(404, f"There is nothing here. The door is {PATH}.")
@@ -50,9 +55,6 @@ _TOKEN = _No(
 _METHOD = _No(405, "Only GET, POST and DELETE.", ((b"allow", ", ".join(METHODS).encode()),))
 _SLOW = _No(408, "The body took too long.", ((b"connection", b"close"),))
 _BUSY = _No(503, "Too many requests are under way. Try again.", ((b"retry-after", b"1"),))
-_CROWDED = _No(
-    503, "Too many connections are open.", ((b"retry-after", b"1"), (b"connection", b"close"))
-)
 _CLOSED = _No(503, "This door is closed.", ((b"connection", b"close"),))
 
 
@@ -126,6 +128,11 @@ class Guard:
             return _HOST
         if _all(headers, b"origin") - self._door.origins:
             return _ORIGIN
+        if scope["http_version"] not in ("1.0", "1.1"):
+            return _VERSION
+        if _size(scope) > self._limits.header_bytes:
+            # h11 looks only at what comes in several pieces.
+            return _HEAD
         if scope["path"] != PATH:
             return _ELSEWHERE
         if not self._door.opens(_only(headers, b"authorization")):
@@ -176,6 +183,7 @@ class _Exchange:
         self._lifeline = lifeline
         self._gone = anyio.Event()
         self._started = False
+        self._measured = False
         self._answered = False
 
     async def run(self, app: App) -> None:
@@ -191,10 +199,11 @@ class _Exchange:
         if self._gone.is_set() or self._answered:
             return
         # The door was closed in the middle, or the SDK gave up.
-        if self._started:
-            await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-        else:
+        if not self._started:
             await _refuse(_CLOSED, self._send)
+        elif not self._measured:
+            await self._send(_body(b"", more=False))
+        # Else the length that it was told says that something is missing; uvicorn hangs up.
 
     async def _watch(self) -> None:
         """Nobody else asks the connection whether the client is there."""
@@ -215,14 +224,31 @@ class _Exchange:
     async def _tell(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self._started = True
-        elif not message.get("more_body", False):
+            self._measured = any(key == b"content-length" for key, _ in message["headers"])
+            await self._send(message)
+            return
+        # Piece by piece, as the client takes it: a large answer is not copied whole, and counts as
+        # a request under way until nearly all of it is gone.
+        body, more = memoryview(message.get("body", b"")), message.get("more_body", False)
+        while len(body) > _PIECE:
+            await self._send(_body(body[:_PIECE], more=True))
+            body = body[_PIECE:]
+        if not more:
             self._answered = True
-        await self._send(message)
+        await self._send(_body(body, more=more))
 
 
-async def crowded(_scope: Scope, _receive: Receive, send: Send) -> None:
-    """What a connection is answered that is one too many: every request, and it ends."""
-    await _refuse(_CROWDED, send)
+def _body(data: bytes | memoryview, *, more: bool) -> Message:
+    return {"type": "http.response.body", "body": bytes(data), "more_body": more}
+
+
+def _size(scope: Scope) -> int:
+    """How long a request was up to its body, without the spaces that nobody needs."""
+    target = len(scope["raw_path"]) + len(scope["query_string"])
+    # A space after the method, one after the target, the version, and the ends of both lines.
+    fixed = len(scope["method"]) + 1 + 1 + len("HTTP/1.1\r\n") + len("\r\n")
+    fixed += 1 if scope["query_string"] else 0
+    return fixed + target + sum(len(key) + len(value) + 4 for key, value in scope["headers"])
 
 
 def _all(headers: list[tuple[bytes, bytes]], name: bytes) -> set[bytes]:

@@ -10,20 +10,19 @@ import asyncio
 import re
 import secrets
 import socket
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-import h11
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from uvicorn.config import Config
-from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
 from deska_host.cancelling import on_asyncio
 from deska_host.mcp._address import PATH, HttpAddress
-from deska_host.mcp._guard import Door, Guard, crowded
-from deska_host.mcp._quiet import WIRE_LOG
+from deska_host.mcp._guard import Door, Guard
+from deska_host.mcp._sessions import Sessions
+from deska_host.mcp._wire import Connection
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
@@ -32,7 +31,10 @@ if TYPE_CHECKING:
 
     from deska_host.mcp._limits import DoorLimits
 
+#: How many connections the system may keep for us until there is room for them.
 _BACKLOG: Final = 1_024
+#: How long to wait when the system has no descriptor left, in seconds.
+_RETRY: Final = 0.1
 
 _TOKEN: Final = re.compile(r"[A-Za-z0-9\-._~+/]{16,}=*")
 
@@ -67,7 +69,8 @@ async def listening(
     sockets = _bind(port, ipv6=ipv6)
     port = sockets[0].getsockname()[1]
     address = HttpAddress(f"http://127.0.0.1:{port}{PATH}", port, token)
-    guard = Guard(manager.handle_request, Door(_names(port), token.encode()), limits)
+    sessions = Sessions(manager.handle_request, limits.sessions)
+    guard = Guard(sessions, Door(_names(port), token.encode()), limits)
     failed: Exception | None = None
     async with AsyncExitStack() as stack:
         for one in sockets:
@@ -75,7 +78,7 @@ async def listening(
         await stack.enter_async_context(manager.run())
         listener = Listener(address, guard, limits)
         stack.push_async_callback(listener.stop)
-        await listener.start(sockets)
+        listener.start(sockets)
         try:
             yield listener
         except Exception as error:  # noqa: BLE001 - raised below, out of the SDK's task group
@@ -103,6 +106,8 @@ def _socket(family: socket.AddressFamily, host: str, port: int) -> socket.socket
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((host, port))
+        made.listen(_BACKLOG)
+        made.settimeout(0)
     except OSError:
         made.close()
         raise
@@ -123,7 +128,10 @@ class Listener:
         self.address = address
         self._guard = guard
         self._state = ServerState()
-        self._servers: list[asyncio.Server] = []
+        self._sockets: list[socket.socket] = []
+        self._accepting: list[asyncio.Task[None]] = []
+        #: Set when a connection is gone, or asks for nothing any more.
+        self._room = asyncio.Event()
         self._config = Config(
             guard,
             lifespan="off",
@@ -137,80 +145,68 @@ class Listener:
         )
         self._limits = limits
 
-    async def start(self, sockets: list[socket.socket]) -> None:
+    def start(self, sockets: list[socket.socket]) -> None:
         """Accept connections."""
+        self._sockets += sockets
         loop = asyncio.get_running_loop()
-        for one in sockets:
-            self._servers.append(
-                await loop.create_server(self._protocol, sock=one, backlog=_BACKLOG)
-            )
+        self._accepting += [loop.create_task(self._accept(one)) for one in sockets]
 
-    def _protocol(self) -> _Protocol:
-        return _Protocol(self._config, self._state, self._limits)
+    async def _accept(self, listening: socket.socket) -> None:
+        # asyncio's own server takes whatever comes, until the process has no descriptor left for
+        # anything else. Whoever is too many here waits in the system's queue.
+        loop = asyncio.get_running_loop()
+        while True:
+            # Room is made when somebody is there.
+            await anyio.wait_readable(listening)
+            await self._make_room()
+            try:
+                accepted, _ = await loop.sock_accept(listening)
+            except OSError:  # no descriptor is left, or the client has left
+                await asyncio.sleep(_RETRY)
+                continue
+            await loop.connect_accepted_socket(self._connection, accepted)
+
+    def _connection(self) -> Connection:
+        return Connection(self._config, self._state, self._limits, self._room.set)
+
+    @property
+    def _connections(self) -> list[Connection]:
+        return [one for one in self._state.connections if isinstance(one, Connection)]
+
+    async def _make_room(self) -> None:
+        """Return when one more connection may come.
+
+        Strangers can open connections too. So one on which nothing is asked is not kept for long
+        against one that may; first go the ones that have not shown the token.
+        """
+        loop = asyncio.get_running_loop()
+        while len(self._connections) >= self._limits.connections:
+            self._room.clear()
+            waiting = [one for one in self._connections if one.waits]
+            least = min(waiting, key=lambda one: (one.is_known, one.waits_since), default=None)
+            until = None if least is None else least.waits_since + self._limits.crowd_seconds
+            if least is not None and until is not None and until <= loop.time():
+                least.transport.abort()
+            with suppress(TimeoutError):
+                async with asyncio.timeout_at(until):
+                    await self._room.wait()
 
     async def stop(self) -> None:
         """End every connection; who still waits for an answer is told that the door is closed."""
         with anyio.CancelScope(shield=True):
-            for server in self._servers:
-                server.close()
+            for accepting in self._accepting:
+                accepting.cancel()
+            await asyncio.gather(*self._accepting, return_exceptions=True)
+            for one in self._sockets:
+                one.close()
             self._guard.close()
             if self._state.tasks:
                 await asyncio.wait(self._state.tasks, timeout=self._limits.farewell_seconds)
             # A client that does not read its answer does not hold up the end.
-            for connection in tuple(self._state.connections):
+            for connection in self._connections:
                 connection.transport.abort()
             if self._state.tasks:
                 await asyncio.wait(self._state.tasks)
-            for server in self._servers:
-                await server.wait_closed()
-
-
-class _Protocol(H11Protocol):
-    """One connection. A client that does not say what it wants is not waited for.
-
-    uvicorn would wait for ever: for a first request, for the rest of headers, and for the rest of
-    a body that nobody wants because the request was refused.
-    """
-
-    def __init__(self, config: Config, state: ServerState, limits: DoorLimits) -> None:
-        super().__init__(config, state, {})
-        # Not uvicorn's own: another server in this process may be using those.
-        self.logger = WIRE_LOG
-        self.access_log = False
-        self._limits = limits
-        self._timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if len(self.connections) > self._limits.connections:
-            # uvicorn's own limit would refuse everybody; who was here first is served.
-            self.app = crowded
-        self._look()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._look()
-
-    def on_response_complete(self) -> None:
-        super().on_response_complete()
-        # Between requests uvicorn has its own timer, until the next byte comes.
-        if self.conn.their_state is h11.SEND_BODY:
-            self._look()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._stop_timer()
-
-    def _look(self) -> None:
-        # It is None before the first request, whatever its type says.
-        begun = self.cycle is not None  # pyright: ignore[reportUnnecessaryComparison]
-        under_way = begun and not self.cycle.response_complete
-        if under_way or self.transport.is_closing():
-            self._stop_timer()
-        elif self._timer is None:
-            self._timer = self.loop.call_later(self._limits.header_seconds, self.transport.abort)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+            while self._connections:
+                self._room.clear()
+                await self._room.wait()

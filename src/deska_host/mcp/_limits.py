@@ -1,4 +1,4 @@
-"""Every number of the door, once (M-10)."""
+"""Every number of the door, once (M-12)."""
 
 from attrs import fields, frozen
 
@@ -21,6 +21,8 @@ class DoorLimits:
     body_seconds: float = 10.0
     #: How long a connection with nothing to do stays open.
     idle_seconds: int = 30
+    #: How long it does when others wait for its place.
+    crowd_seconds: float = 1.0
     #: Connections at once, and requests with the right token at once, open streams among them.
     connections: int = 512
     requests: int = 128
