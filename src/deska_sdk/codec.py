@@ -81,7 +81,10 @@ encode: Final = _encoder.encode
 
 
 def _dumps(value: Any) -> bytes | None:
-    encoded = "".join(_write_long(value, 0)) if _write_long and _is_wordy(value) else encode(value)
+    if _write is None or _write_long is None:
+        encoded = encode(value)
+    else:
+        encoded = "".join((_write_long if _is_wordy(value) else _write)(value, 0))
     try:
         return encoded.encode()
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8
@@ -116,18 +119,23 @@ def _refuse(_value: object) -> Any:
     raise TypeError("no JSON value")
 
 
-# The part of the encoder that is written in C, with another way to write a text. What cannot be
-# had on every Python is done without.
+# The part of the encoder that is written in C, made once and not for each value, and once more
+# with another way to write a text. What cannot be had on every Python is done without.
 _make: Any = getattr(import_module("json.encoder"), "c_make_encoder", None)
-_CHOICES: Final = {"sort_keys": False, "skipkeys": False, "allow_nan": False}
-_write_long: Final[Callable[[Any, int], tuple[str, ...]] | None] = (
-    None
-    if _make is None
-    else _make(
-        markers=None, default=_refuse, encoder=_quoted, indent=None,
-        key_separator=":", item_separator=",", **_CHOICES,
-    )
-)  # fmt: skip
+
+
+def _writer(quoted: Callable[[str], str]) -> Callable[[Any, int], tuple[str, ...]] | None:
+    if _make is None:
+        return None
+    made: Callable[[Any, int], tuple[str, ...]] = _make(
+        markers=None, default=_refuse, encoder=quoted, indent=None, key_separator=":",
+        item_separator=",", sort_keys=False, skipkeys=False, allow_nan=False,
+    )  # fmt: skip
+    return made
+
+
+_write: Final = _writer(encode_basestring)
+_write_long: Final = _writer(_quoted)
 
 
 STDLIB: Final = Engine("stdlib", read, _dumps)
