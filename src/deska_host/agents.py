@@ -95,9 +95,10 @@ class Replies:
                 await anyio.lowlevel.checkpoint()
             return await waiter.wait()
         finally:
+            # First, since a listener may raise when it is told that the call is over.
+            del self._waiters[request]
             if not waiter.done:
                 self._engine.feed(CallCancelled(request))
-            del self._waiters[request]
 
     def _reply(self, effect: Reply) -> None:
         waiter = self._waiters.get(effect.request)

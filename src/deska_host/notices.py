@@ -16,7 +16,8 @@ class Notices:
     """Brings notices to who listens."""
 
     def __init__(self) -> None:
-        self._listeners: list[Callable[[Notice], None]] = []
+        #: By subscription: one function may be subscribed more than once.
+        self._listeners: dict[object, Callable[[Notice], None]] = {}
         self._engine: Engine | None = None
 
     def connect(self, engine: Engine) -> None:
@@ -27,13 +28,13 @@ class Notices:
 
     def subscribe(self, listener: Callable[[Notice], None]) -> Callable[[], None]:
         """Call ``listener`` with every notice; the returned function ends that."""
-        self._listeners.append(listener)
+        subscription = object()
+        self._listeners[subscription] = listener
         self._listening()
 
         def unsubscribe() -> None:
-            if listener in self._listeners:
-                self._listeners.remove(listener)
-                self._listening()
+            self._listeners.pop(subscription, None)
+            self._listening()
 
         return unsubscribe
 
@@ -52,7 +53,10 @@ class Notices:
         :raises Exception: what a listener raised, the first; all others were told.
         """
         failed: Exception | None = None
-        for listener in tuple(self._listeners):
+        for subscription, listener in tuple(self._listeners.items()):
+            if subscription not in self._listeners:
+                # Another listener ended it just now.
+                continue
             try:
                 listener(notice)
             except Exception as error:  # noqa: BLE001 - raised below, when all were told

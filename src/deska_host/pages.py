@@ -14,7 +14,7 @@ import anyio
 import anyio.abc
 from attrs import define, field
 
-from deska_host.cancelling import is_theirs
+from deska_host.cancelling import forgive, is_theirs
 from deska_host.page import Deska, Listener, PageSide
 from deska_host.runners import Runners
 from deska_sdk.errors import PageCode, PageError
@@ -123,24 +123,37 @@ class Pages:
             async with anyio.create_task_group() as tasks:
                 page._tasks, page.runners = tasks, Runners(tasks)
                 self._running[page.instance] = page
-                self._engine.feed(PageStarted(page.instance, panel, kind))
-                task_status.started(page)
                 try:
-                    await main(Deska(page.side))
-                    # G-4: returning leaves the page up.
-                    await anyio.sleep_forever()
-                except BaseException as error:
-                    if not is_theirs(error):
-                        raise
-                    # G-4: raising closes it. First of all: its calls end now, not when its last
-                    # handler has tidied up.
-                    self.close(page)
-                    self._report(panel, error)
+                    self._engine.feed(PageStarted(page.instance, panel, kind))
+                    task_status.started(page)
+                    await self._run_main(page, main)
                 finally:
                     # Before the group closes: a page that can start no handler hears nothing.
                     self._forget(page)
+        except BaseExceptionGroup as errors:
+            left_open = page.runners.left_open
+            others = errors if left_open is None else errors.split(RuntimeError)[1]
+            if others is not None:
+                raise others from None
+            # A handler left a cancel scope open, which breaks the page's tasks but nobody else's.
+            assert left_open is not None, "without it all errors are others"
+            self._report(panel, left_open)
         finally:
             page._closed.set()
+
+    async def _run_main(self, page: RunningPage, main: PageMain) -> None:
+        try:
+            await main(Deska(page.side))
+            # G-4: returning leaves the page up.
+            await anyio.sleep_forever()
+        except BaseException as error:
+            if not is_theirs(error):
+                raise
+            forgive()
+            # G-4: raising closes it. First of all: its calls end now, not when its last
+            # handler has tidied up.
+            self.close(page)
+            self._report(page.panel, error)
 
     def close(self, page: RunningPage) -> None:
         """Stop a page; its waiting calls end at once (A-7)."""

@@ -7,6 +7,8 @@ from typing import Generic, TypeVar
 
 import anyio
 
+from deska_host.cancelling import on_asyncio
+
 T = TypeVar("T")
 
 
@@ -46,19 +48,16 @@ class Waiter(Generic[T]):
     async def wait(self) -> T:
         """The result, as soon as it is there."""
         if self._result is None:
-            try:
+            if on_asyncio():
                 future = asyncio.get_running_loop().create_future()
-            except RuntimeError:  # the loop is trio's
-                future = None
-            if future is None:
-                if self._event is None:
-                    self._event = anyio.Event()
-                await self._event.wait()
-            else:
                 if self._futures is None:
                     self._futures = [future]
                 else:
                     self._futures.append(future)
                 await future
+            else:
+                if self._event is None:
+                    self._event = anyio.Event()
+                await self._event.wait()
             assert self._result is not None, "who waits is woken with the result"
         return self._result[0]
