@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections import deque
-from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any, TypeVarTuple
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, Final, TypeVarTuple
 
 import anyio
 import anyio.abc
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 Ts = TypeVarTuple("Ts")
+
+#: What no variable has been set to.
+_MISSING: Final = object()
 
 #: How many tasks stay when they have nothing to do. Starting one costs as much as a whole call.
 _KEPT = 4
@@ -42,6 +45,7 @@ class Runners:
         # Handlers begin with what whoever started the page has set. What an agent's task has set
         # is not for them.
         self._context = copy_context()
+        self._values = tuple(self._context.items())
         #: What the loop says of a cancel scope that was left open, if one was.
         self.left_open: RuntimeError | None = None
 
@@ -89,7 +93,7 @@ class Runners:
                         raise
                     # It cancelled its own task by hand: it is over, and nothing else is.
                     return
-                if left() or not _is_same(copy_context(), self._context):
+                if left() or not self._is_as_before():
                     return
             if len(self._idle) >= _KEPT:
                 return
@@ -104,6 +108,19 @@ class Runners:
                 if not waiter.done:
                     self._idle.remove(waiter)
                 return
+
+    def _is_as_before(self) -> bool:
+        """Whether the context has the very values with which a handler begins.
+
+        An equal one may still be changed, and values need not know what equal is.
+        """
+        if len(copy_context()) != len(self._values):
+            return False
+        # A loop, since a generator costs every call as much again.
+        for variable, value in self._values:  # noqa: SIM110
+            if variable.get(_MISSING) is not value:
+                return False
+        return True
 
     async def _leave(self) -> None:
         """End this task; another takes its place where something is to be run."""
@@ -133,14 +150,3 @@ def _left_behind() -> Callable[[], bool]:
     # call. Without it a scope left open is seen when the task ends.
     status = getattr(here, "_cancel_status", None)
     return lambda: getattr(here, "_cancel_status", None) is not status
-
-
-def _is_same(context: Context, before: Context) -> bool:
-    """Whether both hold the very same values: an equal one may still be changed, and values need
-    not know what equal is."""
-    if len(context) != len(before):
-        return False
-    for name, value in before.items():  # noqa: SIM110 - a generator costs every call as much again
-        if context.get(name, context) is not value:
-            return False
-    return True
