@@ -1,17 +1,14 @@
 """What an author sees in an editor: the language service of VS Code, with our schema.
 
     python -m tests.byhand.editor
-    python -m tests.byhand.editor --modules FOLDER    # a node_modules that has the service
 
 The service is npm's ``vscode-json-languageservice``, the one that VS Code, Neovim's ``jsonls`` and
-others run. Needs node, and npm where no ``--modules`` is given. It is asked to complete, to explain
-and to check at places in panel.json files; its answers are printed, and the exit status is 1 when
-one of them is not what an author needs there.
+others run. It is asked to complete, to explain and to check at places in panel.json files; its
+answers are printed, and the exit status is 1 when one of them is not what an author needs there.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
@@ -26,6 +23,7 @@ from attrs import frozen
 from deska_host.cli import main as deska
 from deska_sdk.panels.check import check_panel
 from deska_sdk.panels.editor_schema import panel_json_schema
+from tests.byhand.npm import a_node
 from tests.panels.support_manifest import vectors
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -272,15 +270,10 @@ def new_panel(folder: Path) -> Scene:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--modules", type=Path, help="a folder that holds node_modules")
-    given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="deska-editor-") as place:
         folder = Path(place)
-        modules: Path = given.modules or folder
-        if given.modules is None:
-            package = f"vscode-json-languageservice@{VERSION}"
-            subprocess.run(["npm", "install", "--silent", "--prefix", place, package], check=True)
+        node = a_node(folder)
+        node.install(folder, "vscode-json-languageservice", VERSION)
         driver = folder / "driver.cjs"
         driver.write_text(DRIVER, encoding="utf-8")
         files = {
@@ -292,7 +285,7 @@ def main() -> int:
         asks = [asked(scene) for scene in scenes]
         asks += [{"what": "check", "text": text, "offset": 0} for text in texts]
         done = subprocess.run(
-            ["node", str(driver), str(modules.resolve())],
+            [node.node, str(driver), str(folder.resolve())],
             input=json.dumps({"schema": panel_json_schema(), "asked": asks}),
             capture_output=True,
             text=True,

@@ -27,8 +27,8 @@ class Node:
     node: str
     npm: tuple[str, ...]
 
-    def program(self, folder: Path, package: str, version: str, name: str) -> list[str]:
-        """Install a package into ``folder`` with no scripts run; how to start its program."""
+    def install(self, folder: Path, package: str, version: str) -> Path:
+        """Install a package into ``folder`` with no scripts run; where it stands then."""
         path = f"{os.path.dirname(self.node)}{os.pathsep}{os.environ['PATH']}"  # noqa: PTH120
         options = ("--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix")
         subprocess.run(
@@ -37,7 +37,11 @@ class Node:
             env=os.environ | {"PATH": path},
             stdout=subprocess.DEVNULL,
         )
-        home = folder / "node_modules" / package
+        return folder / "node_modules" / package
+
+    def program(self, folder: Path, package: str, version: str, name: str) -> list[str]:
+        """Install a package into ``folder``; how to start its program."""
+        home = self.install(folder, package, version)
         start = json.loads((home / "package.json").read_text(encoding="utf-8"))["bin"][name]
         return [self.node, str(home / start)]
 
