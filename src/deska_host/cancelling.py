@@ -20,22 +20,11 @@ def on_asyncio() -> bool:
         return False
 
 
-def is_cancelled() -> bool:
-    """Whether the current task was cancelled, and not only met with somebody's cancellation.
-
-    On asyncio code that awaits a task which was cancelled raises the same error as code that is
-    cancelled itself. trio's cannot be raised by hand.
-    """
-    if not on_asyncio():
-        return True
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
-
-
 def is_ending() -> bool:
     """Whether a scope around the current task was cancelled, as every end of ours is.
 
-    On asyncio a page can cancel its own task by hand, which is its own matter.
+    On asyncio code can cancel its own task by hand, or await one that was cancelled: that is its
+    own matter. trio's cancellation cannot be raised by hand.
     """
     return anyio.current_effective_deadline() == -math.inf
 

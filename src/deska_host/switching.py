@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 
 import anyio
 
-from deska_host.cancelling import is_cancelled
+from deska_host.cancelling import forgive, is_ending
 
 #: Puts a task's agent into the mode with this id; true, and nothing else, when it is in it now.
 SwitchHandler = Callable[[str], Awaitable[bool]]
@@ -43,8 +43,10 @@ class Switcher:
             try:
                 return await self._on_switch(mode) is True
             except anyio.get_cancelled_exc_class():
-                if is_cancelled():
+                if is_ending():
                     raise
+                # It met somebody's cancellation, or cancelled its own task: it did not switch.
+                forgive()
             except Exception as error:  # noqa: BLE001 - reported below
                 failed = error
         if failed is not None:

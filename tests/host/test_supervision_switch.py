@@ -214,3 +214,20 @@ async def test_a_cancellation_that_on_switch_ran_into_is_not_taken_for_ours() ->
     async with a_room() as room, room.task.turn() as agent:
         room.mode.instead["supervised"] = meets_a_cancelled_task
         await refused_read(room, agent)
+
+
+@pytest.mark.rule("S-1")
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_an_on_switch_that_cancels_its_own_task_did_not_switch_and_the_host_goes_on() -> None:
+    import asyncio
+
+    async def cancels_itself() -> bool:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+        return True
+
+    async with a_room() as room, room.task.turn() as agent:
+        room.mode.instead["supervised"] = cancels_itself
+        await refused_read(room, agent)
