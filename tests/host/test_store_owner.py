@@ -196,6 +196,10 @@ import os, sys
 from deska_host.store import open_store
 from deska_sdk.records import ConnectionRecord, CounterBlockRecord
 
+def say(what, number):
+    # In one piece: a kill must not come between the parts of a line.
+    os.write(1, f"{what} {number}\\n".encode())
+
 def write(path, panel):
     store = open_store(path)
     number = 0
@@ -205,23 +209,23 @@ def write(path, panel):
             CounterBlockRecord("task", panel, number),
             ConnectionRecord(f"task-{number}", panel),
         ])
-        print("records", number, flush=True)
+        say("records", number)
         store.storage_set(panel, "number", str(number) * 50)
-        print("storage", number, flush=True)
+        say("storage", number)
         store.file_put(panel, f"file-{number}", "image/png", bytes([number % 256]) * 9_000)
-        print("file", number, flush=True)
+        say("file", number)
 
 for line in sys.stdin:
     writer = os.fork()
     if not writer:
         try:
             # First of all, so that whoever kills it knows whom.
-            print("writer", os.getpid(), flush=True)
+            say("writer", os.getpid())
             write(sys.argv[1], line.strip())
         finally:
             os._exit(1)
     os.waitpid(writer, 0)
-    print("dead", 0, flush=True)
+    say("dead", 0)
 """
 
 
